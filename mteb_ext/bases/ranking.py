@@ -1,0 +1,318 @@
+"""PaperRanking: answer sentence selection and retrieval by a paper's protocol."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from datasets import Dataset
+from mteb.abstasks.retrieval import AbsTaskRetrieval
+from mteb.models import SearchProtocol
+from mteb.types import PromptType
+
+from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, errors_named, interval_scores
+from mteb_ext.context import Call
+from mteb_ext.data.records import Question
+from mteb_ext.data.sources import Source
+from mteb_ext.errors import ProtocolError
+from mteb_ext.metrics import significance
+from mteb_ext.metrics.ranking import Ranking
+from mteb_ext.protocol import QuestionFacts, QuestionFilter, RankingProtocol
+from mteb_ext.proxy import ProtocolModel, Texts
+
+if TYPE_CHECKING:
+    from mteb.models import MTEBModels
+    from mteb.timing import TimingStack
+    from mteb.types import EncodeKwargs
+    from numpy.typing import NDArray
+
+
+class PaperRanking(PaperTask, AbsTaskRetrieval):
+    """A ranking task: metrics per question over its full candidate list, then averaged.
+
+    Scores, all over the questions that the protocol keeps: ``map`` and ``mrr``; ``precision_at_N``
+    for the protocol's N; ``map_trec_eval`` and ``mrr_trec_eval``, in which equal scores stand in
+    trec_eval's order; ``map_best`` and ``map_worst``, over all orders of equal scores;
+    ``num_queries`` and ``num_queries_with_ties``, those in which an order of equal scores matters;
+    ``ci95_low`` and ``ci95_high``, the 95% interval of ``map``; and mteb's own keys, which end in
+    ``_at_k``. The protocol's second average adds its name: ``map_both``, ``map_both_trec_eval``.
+    Where nothing else is said, a metric is its expected value over random orders of equal scores.
+    """
+
+    protocol: ClassVar[RankingProtocol]
+    _task_types = ("Retrieval", "Reranking")
+
+    @classmethod
+    @abstractmethod
+    def read(cls, source: Source, split: str, subset: str) -> list[Question]:
+        """Read the questions of one split.
+
+        Raises:
+            DataError: If a file is missing or damaged.
+        """
+
+    @classmethod
+    def _facts(cls, split: str, subset: str) -> QuestionFacts:
+        return cls.protocol.facts[split]
+
+    def _load_splits(self) -> set[str]:
+        revisions, splits = set(), {}
+        for split in self.eval_splits:
+            questions, revision = self.load(split)
+            splits[split] = _retrieval_split(
+                [q for q in questions if self.protocol.reports_on(q.labels)]
+            )
+            revisions.add(revision)
+        self.dataset = {DEFAULT_SUBSET: splits}  # type: ignore[dict-item]
+        return revisions
+
+    def convert_to_reranking(self, top_ranked_path: str | Path, top_k: int = 10) -> Any:  # noqa: ANN401
+        """Refused: the protocol ranks each question's full candidate list.
+
+        Raises:
+            ProtocolError: Always.
+        """
+        raise ProtocolError(
+            f"{self.metadata.name} ranks the full candidate list of every question; it cannot be "
+            f"cut to the top {top_k} of another run."
+        )
+
+    def _evaluate_subset(
+        self,
+        model: MTEBModels,
+        data_split: Mapping[str, Any],
+        *,
+        encode_kwargs: EncodeKwargs,
+        hf_split: str,
+        hf_subset: str,
+        prediction_folder: Path | None = None,
+        num_proc: int | None = None,
+        timer: TimingStack,
+        **kwargs: Any,
+    ) -> dict[str, float]:
+        call = Call(self.metadata, hf_split, hf_subset)
+        with errors_named(self.metadata.name, hf_split, hf_subset):
+            lists = _CandidateLists.of(data_split)
+            with timer("Scoring candidates", split=hf_split, subset=hf_subset):
+                if isinstance(model, SearchProtocol):
+                    scores = _search(model, data_split, lists, call, encode_kwargs, num_proc)
+                else:
+                    scorer = ProtocolModel(model, call, encode_kwargs, num_proc)
+                    scores = scorer.score_pairs(*lists.sides())
+            if prediction_folder:
+                self._save_task_predictions(
+                    lists.by_id(scores), model, prediction_folder, hf_split, hf_subset
+                )
+            with timer("Computing metrics", split=hf_split, subset=hf_subset):
+                return self._ranking_scores(scores, lists)
+
+    def _ranking_scores(
+        self, values: NDArray[np.float64], lists: _CandidateLists
+    ) -> dict[str, float]:
+        rankings = {
+            ties: Ranking(values, lists.labels, lists.offsets, ties=ties)
+            for ties in ("expected", "trec_eval", "best", "worst")
+        }
+        expected, trec_eval = rankings["expected"], rankings["trec_eval"]
+        kept = lists.kept_by(self.protocol.keep)
+        precisions = expected.average_precision()
+        scores = {
+            **_mteb_scores(expected, kept, self.k_values),
+            **{
+                f"precision_at_{n}": _mean(expected.precision(n), kept)
+                for n in self.protocol.cutoffs
+            },
+            "map": _mean(precisions, kept),
+            "mrr": _mean(expected.reciprocal_rank(), kept),
+            "map_trec_eval": _mean(trec_eval.average_precision(), kept),
+            "mrr_trec_eval": _mean(trec_eval.reciprocal_rank(), kept),
+            "map_best": _mean(rankings["best"].average_precision(), kept),
+            "map_worst": _mean(rankings["worst"].average_precision(), kept),
+            **interval_scores("ci95", lambda: significance.mean_interval(precisions[kept])),
+            "num_queries": int(kept.sum()),
+            "num_queries_with_ties": int(expected.tied_across_labels[kept].sum()),
+        }
+        if self.protocol.second:
+            name, keep = self.protocol.second
+            also = lists.kept_by(keep)
+            scores |= {
+                f"map_{name}": _mean(precisions, also),
+                f"mrr_{name}": _mean(expected.reciprocal_rank(), also),
+                f"map_{name}_trec_eval": _mean(trec_eval.average_precision(), also),
+                f"mrr_{name}_trec_eval": _mean(trec_eval.reciprocal_rank(), also),
+                f"num_queries_{name}": int(also.sum()),
+            }
+        return scores
+
+
+@dataclass(frozen=True)
+class _CandidateLists:
+    """All candidate lists of a split, flat.
+
+    Attributes:
+        query_ids: (q,) the questions.
+        queries: (q,) their texts.
+        candidate_ids: (n,) the candidates of the first question, of the second, and so on.
+        candidates: (n,) their texts.
+        labels: (n,) relevance labels.
+        offsets: (q + 1,) where each question's candidates begin.
+    """
+
+    query_ids: Sequence[str]
+    queries: Sequence[str]
+    candidate_ids: Sequence[str]
+    candidates: Sequence[str]
+    labels: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, data_split: Mapping[str, Any]) -> _CandidateLists:
+        """Flatten mteb's retrieval data, and see that no candidate list has been cut.
+
+        Raises:
+            ProtocolError: If a question's candidates are not exactly the ones that have a label.
+        """
+        corpus = dict(zip(data_split["corpus"]["id"], data_split["corpus"]["text"], strict=True))
+        query_ids = list(data_split["queries"]["id"])
+        ranked, qrels = data_split["top_ranked"] or {}, data_split["relevant_docs"]
+        ids: list[str] = []
+        labels: list[int] = []
+        offsets = [0]
+        for query in query_ids:
+            candidates, labelled = list(ranked.get(query, ())), qrels.get(query, {})
+            _check_complete(query, candidates, labelled)
+            ids += candidates
+            labels += [labelled[candidate] for candidate in candidates]
+            offsets.append(len(ids))
+        return cls(
+            query_ids,
+            list(data_split["queries"]["text"]),
+            ids,
+            [corpus[candidate] for candidate in ids],
+            np.array(labels, dtype=np.int64),
+            np.array(offsets, dtype=np.int64),
+        )
+
+    def sides(self) -> tuple[Texts, Texts]:
+        """The texts of all (question, candidate) pairs."""
+        owner = np.repeat(np.arange(len(self.queries)), np.diff(self.offsets)).tolist()
+        return (
+            Texts(
+                [self.queries[i] for i in owner],
+                PromptType.query,
+                lambda i: f"question {self.query_ids[owner[i]]}",
+            ),
+            Texts(
+                self.candidates,
+                PromptType.document,
+                lambda i: (
+                    f"candidate {self.candidate_ids[i]} of question {self.query_ids[owner[i]]}"
+                ),
+            ),
+        )
+
+    def kept_by(self, keep: QuestionFilter) -> NDArray[np.bool_]:
+        """(q,) whether each question passes the filter."""
+        slices = zip(self.offsets[:-1], self.offsets[1:], strict=True)
+        return np.array([keep.keeps(self.labels[a:b].tolist()) for a, b in slices], dtype=bool)
+
+    def by_id(self, values: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+        """The scores as mteb keeps them: by question and candidate."""
+        slices = zip(self.query_ids, self.offsets[:-1], self.offsets[1:], strict=True)
+        return {
+            query: dict(zip(self.candidate_ids[a:b], values[a:b].tolist(), strict=True))
+            for query, a, b in slices
+        }
+
+
+def _check_complete(query: str, found: Sequence[str], expected: Mapping[str, int]) -> None:
+    if len(found) != len(expected) or set(found) != set(expected):
+        raise ProtocolError(
+            f"question {query} has {len(set(found) & set(expected))} of its {len(expected)} "
+            "candidates. The protocol ranks the full candidate list: no top-k cut, nothing added."
+        )
+
+
+def _search(
+    model: SearchProtocol,
+    data_split: Mapping[str, Any],
+    lists: _CandidateLists,
+    call: Call,
+    encode_kwargs: EncodeKwargs,
+    num_proc: int | None,
+) -> NDArray[np.float64]:
+    """Let a search model score every candidate of every question.
+
+    Raises:
+        ProtocolError: If it returns no finite score for one of them.
+    """
+    where: dict[str, Any] = {
+        "task_metadata": call.task_metadata,
+        "hf_split": call.hf_split,
+        "hf_subset": call.hf_subset,
+        "encode_kwargs": encode_kwargs,
+        "num_proc": num_proc,
+    }
+    model.index(data_split["corpus"], **where)
+    results = model.search(
+        data_split["queries"],
+        top_k=len(data_split["corpus"]),
+        top_ranked=data_split["top_ranked"],
+        **where,
+    )
+    values = []
+    for query, start, end in zip(lists.query_ids, lists.offsets, lists.offsets[1:], strict=False):
+        candidates, found = lists.candidate_ids[start:end], results.get(query, {})
+        _check_complete(query, [c for c in candidates if c in found], dict.fromkeys(candidates, 0))
+        values += [float(found[candidate]) for candidate in candidates]
+    array = np.array(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        bad = lists.candidate_ids[int(np.argmin(np.isfinite(array)))]
+        raise ProtocolError(f"the search model's score of candidate {bad} is not a finite number")
+    return array
+
+
+def _retrieval_split(questions: Sequence[Question]) -> dict[str, Any]:
+    """Questions in the form of mteb's retrieval tasks, every candidate with its label."""
+    corpus = {
+        candidate_id: text
+        for question in questions
+        for candidate_id, text in zip(question.candidate_ids, question.candidates, strict=True)
+    }
+    return {
+        "corpus": Dataset.from_dict({"id": list(corpus), "text": list(corpus.values())}),
+        "queries": Dataset.from_dict(
+            {"id": [q.id for q in questions], "text": [q.text for q in questions]}
+        ),
+        "relevant_docs": {
+            q.id: dict(zip(q.candidate_ids, q.labels, strict=True)) for q in questions
+        },
+        "top_ranked": {q.id: list(q.candidate_ids) for q in questions},
+    }
+
+
+def _mteb_scores(
+    ranking: Ranking, kept: NDArray[np.bool_], k_values: Sequence[int]
+) -> dict[str, float]:
+    """The keys that every retrieval task of mteb has."""
+    metrics = {
+        "ndcg": ranking.ndcg,
+        "map": ranking.average_precision,
+        "recall": ranking.recall,
+        "precision": ranking.precision,
+        "mrr": ranking.reciprocal_rank,
+        "hit_rate": ranking.hit_rate,
+    }
+    return {
+        f"{name}_at_{k}": _mean(metric(k), kept)
+        for name, metric in metrics.items()
+        for k in k_values
+    }
+
+
+def _mean(values: NDArray[np.float64], kept: NDArray[np.bool_]) -> float:
+    return float(values[kept].mean()) if kept.any() else 0.0

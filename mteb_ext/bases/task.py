@@ -1,0 +1,223 @@
+"""What the tasks of all papers share: definition checks, loading, verification."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from mteb.abstasks import AbsTask
+from mteb.timing import TimingStack
+
+from mteb_ext.data.records import Pairs, Question
+from mteb_ext.data.sources import DataNotProvidedError, SampleFiles, Source, UpstreamFiles
+from mteb_ext.data.verify import check_counts, check_fingerprint, fingerprint
+from mteb_ext.errors import DataError, MtebExtError, ProtocolError, UndefinedMetricError
+from mteb_ext.metrics.significance import Interval
+from mteb_ext.protocol import (
+    CorrelationProtocol,
+    PairFacts,
+    QuestionFacts,
+    RankingProtocol,
+)
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_SUBSET = "default"
+SAMPLE_SUFFIX = ".sample"
+
+
+class PaperTask(AbsTask):
+    """A task that follows a paper's protocol. Use :class:`PaperSTS` or :class:`PaperRanking`.
+
+    Attributes:
+        protocol: What the paper demands; set by every task.
+        source: Where the files come from: upstream, or the bundled sample.
+        editions_differ: Whether users may hold another edition of the data than the paper's. Its
+            content is then used with a warning, and its fingerprint becomes the dataset revision of
+            the result; otherwise another content is an error.
+    """
+
+    protocol: ClassVar[CorrelationProtocol | RankingProtocol]
+    source: ClassVar[Source] = UpstreamFiles()
+    editions_differ: ClassVar[bool] = False
+
+    _support_cross_encoder = True
+    _task_types: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Reject a task whose metadata contradicts its protocol.
+
+        Raises:
+            ProtocolError: If it does.
+        """
+        super().__init_subclass__(**kwargs)
+        if "metadata" in vars(cls):
+            cls._check_definition()
+
+    @classmethod
+    def _check_definition(cls) -> None:
+        name, metadata = cls.metadata.name, cls.metadata
+        protocol = getattr(cls, "protocol", None)
+        if protocol is None:
+            raise ProtocolError(f"{name} states no protocol: set the class attribute 'protocol'.")
+        if metadata.main_score != protocol.headline:
+            raise ProtocolError(
+                f"{name}: main_score is {metadata.main_score!r}, and the protocol's headline is "
+                f"{protocol.headline!r} ({protocol.source}). Set main_score to that."
+            )
+        if metadata.type not in cls._task_types:
+            raise ProtocolError(
+                f"{name}: type is {metadata.type!r}, expected {' or '.join(cls._task_types)}."
+            )
+        if unknown := set(metadata.eval_splits) - set(protocol.facts):
+            raise ProtocolError(f"{name}: the protocol has no facts of the splits {unknown}.")
+
+    @classmethod
+    @abstractmethod
+    def read(cls, source: Source, split: str, subset: str) -> Any:  # noqa: ANN401
+        """Read the rows of one split and subset, all of them and as they stand in the files.
+
+        Raises:
+            DataError: If a file is missing or damaged.
+        """
+
+    @classmethod
+    @abstractmethod
+    def _facts(cls, split: str, subset: str) -> PairFacts | QuestionFacts:
+        """What the protocol says of the rows of a split and subset.
+
+        Raises:
+            DataError: If it knows no such subset.
+        """
+
+    @classmethod
+    def splits(cls) -> list[str]:
+        """The splits that can be loaded."""
+        return list(cls.protocol.facts)
+
+    @classmethod
+    def load(cls, split: str, subset: str = DEFAULT_SUBSET) -> tuple[Any, str]:
+        """Read and verify the rows of one split and subset.
+
+        Returns:
+            The rows, unfiltered, and the dataset revision that a result on them carries.
+
+        Raises:
+            DataError: If a file is missing or damaged, or holds other rows than the protocol names.
+        """
+        with errors_named(cls.metadata.name, split, subset):
+            if split not in cls.protocol.facts:
+                raise DataError(f"there is no such split; there are {', '.join(cls.splits())}.")
+            content = cls.read(cls.source, split, subset)
+            return content, cls._verified_revision(content, split, subset)
+
+    @classmethod
+    def _verified_revision(
+        cls, content: Pairs | Sequence[Question], split: str, subset: str
+    ) -> str:
+        if isinstance(cls.source, SampleFiles):
+            return cls.metadata.revision
+        facts = cls._facts(split, subset)
+        if isinstance(cls.protocol, RankingProtocol):
+            check_counts(content, facts, cls.protocol.keep_in(split))
+        else:
+            check_counts(content, facts)
+        try:
+            check_fingerprint(content, facts.fingerprint)
+        except DataError as error:
+            if not cls.editions_differ:
+                raise
+            found = f"unverified-{fingerprint(content)[:16]}"
+            logger.warning(
+                "%s: this is not the paper's edition of the data. Its numbers do not compare with "
+                "published ones, and results carry the dataset revision %s. (%s)",
+                cls.metadata.name,
+                found,
+                error,
+            )
+            return found
+        return cls.metadata.revision
+
+    def load_data(
+        self,
+        num_proc: int | None = None,
+        *,
+        timer: TimingStack | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Load, verify and filter the data of the chosen splits and subsets.
+
+        Args:
+            num_proc: Passed on to ``dataset_transform``.
+            timer: Records the phases.
+            kwargs: Not used; mteb's signature.
+
+        Raises:
+            DataError: If the data is missing or is not the paper's.
+        """
+        if self.data_loaded:
+            return
+        timer = timer or TimingStack()
+        with timer("Data loading", log_message=f"Loading dataset {self.metadata.name}..."):
+            try:
+                revisions = self._load_splits()
+            except DataNotProvidedError as error:
+                if not self.metadata.is_public:  # mteb goes on to the next task, and says no more
+                    logger.warning("%s", error)
+                raise
+        for revision in revisions - {self.metadata.revision}:
+            dataset = {**self.metadata.dataset, "revision": revision}
+            self.metadata = self.metadata.model_copy(update={"dataset": dataset})
+        with timer("Dataset transform"):
+            self.dataset_transform(num_proc=num_proc)
+        self.data_loaded = True
+
+    @abstractmethod
+    def _load_splits(self) -> set[str]:
+        """Fill ``self.dataset`` and return the dataset revisions that were found."""
+
+
+def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
+    """The task ``NAME.sample``: the same protocol on a few made-up rows in the same file formats.
+
+    It shows that everything works where the real data is not at hand. Its numbers mean nothing.
+    """
+    metadata = task.metadata.model_copy(
+        update={
+            "name": task.metadata.name + SAMPLE_SUFFIX,
+            "description": f"A few made-up rows in the formats of {task.metadata.name}; for trying "
+            "things out only.",
+            "dataset": {"path": "mteb_ext/samples", "revision": "sample"},
+            "license": "apache-2.0",
+            "is_public": True,
+        }
+    )
+    attributes = {
+        "__doc__": metadata.description,
+        "__module__": task.__module__,
+        "metadata": metadata,
+        "source": SampleFiles(),
+    }
+    return type(f"{task.__name__}Sample", (task,), attributes)
+
+
+def interval_scores(name: str, interval: Callable[[], Interval]) -> dict[str, float]:
+    """The ends of a 95% interval as result keys; none where it is undefined, as of one query."""
+    try:
+        low, high = interval()
+    except UndefinedMetricError:
+        return {}
+    return {f"{name}_low": low, f"{name}_high": high}
+
+
+@contextmanager
+def errors_named(task: str, split: str, subset: str) -> Iterator[None]:
+    """Put the task's name before the message of any of the package's errors raised inside."""
+    try:
+        yield
+    except MtebExtError as error:
+        where = split if subset == DEFAULT_SUBSET else f"{split}, {subset}"
+        raise type(error)(f"{task} ({where}): {error}") from error

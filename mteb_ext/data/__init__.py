@@ -1,0 +1,1 @@
+"""Where the rows come from: sources, readers and the checks on what was read."""

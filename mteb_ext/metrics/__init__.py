@@ -1,0 +1,1 @@
+"""Metric kernels: arrays in, numbers out; nothing here knows mteb."""

@@ -1,0 +1,116 @@
+"""What a paper demands of an evaluation, as data that is attached to a task and checked.
+
+A protocol states the headline metric, which questions count, at which cutoffs precision is
+reported, and what the data must look like after parsing. The bases in :mod:`mteb_ext.bases` apply
+it; nothing in it depends on mteb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+
+class QuestionFilter(Enum):
+    """Which questions an average is taken over."""
+
+    WITH_CANDIDATES = "at least one candidate"
+    ANSWERED = "at least one relevant candidate"
+    BOTH = "at least one relevant and one irrelevant candidate"
+
+    def keeps(self, labels: Sequence[int]) -> bool:
+        """Whether a question with these relevance labels (0 or 1) counts."""
+        if self is QuestionFilter.WITH_CANDIDATES:
+            return len(labels) > 0
+        relevant = sum(labels)
+        return relevant > 0 and (self is QuestionFilter.ANSWERED or relevant < len(labels))
+
+
+@dataclass(frozen=True)
+class PairFacts:
+    """What a set of sentence pairs must look like.
+
+    Attributes:
+        pairs: Number of pairs.
+        fingerprint: sha256 of the content in its canonical form, see
+            :func:`mteb_ext.data.verify.fingerprint`.
+    """
+
+    pairs: int
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class QuestionFacts:
+    """What a set of questions must look like. What is None is not known, and not checked.
+
+    Attributes:
+        questions: Questions in the file, those without candidates included.
+        rows: (question, candidate) rows in the file.
+        relevant: Rows with label 1.
+        kept: Questions that the headline's filter keeps.
+        kept_rows: Rows of those.
+        fingerprint: As in :class:`PairFacts`.
+        candidates: Candidate counts of the single questions.
+    """
+
+    questions: int
+    rows: int
+    relevant: int
+    kept: int | None = None
+    kept_rows: int | None = None
+    fingerprint: str | None = None
+    candidates: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class CorrelationProtocol:
+    """STS: the correlation of a similarity with gold scores.
+
+    The headline of a task with several subsets is the plain mean of the subsets' correlations,
+    never one correlation over all pairs.
+
+    Attributes:
+        headline: The correlation coefficient that is the paper's main score. The other one is
+            reported beside it.
+        source: The paper, section or table that says so.
+        facts: Expected content by split and subset.
+    """
+
+    headline: Literal["spearman", "pearson"]
+    source: str
+    facts: Mapping[str, Mapping[str, PairFacts]]
+
+
+@dataclass(frozen=True)
+class RankingProtocol:
+    """Ranking: metrics per question over its full candidate list, then averaged over questions.
+
+    Attributes:
+        headline: The paper's main score.
+        source: The paper, section or table that says so.
+        facts: Expected content by split.
+        keep: The questions that the headline averages over.
+        second: A second, named average over other questions: its suffix in the result keys and its
+            filter.
+        cutoffs: The N of every reported precision at N.
+        unfiltered: Splits that the paper uses whole, for training.
+    """
+
+    headline: Literal["map"]
+    source: str
+    facts: Mapping[str, QuestionFacts]
+    keep: QuestionFilter
+    second: tuple[str, QuestionFilter] | None = None
+    cutoffs: Sequence[int] = (1,)
+    unfiltered: frozenset[str] = frozenset()
+
+    def keep_in(self, split: str) -> QuestionFilter:
+        """The paper's filter of a split."""
+        return QuestionFilter.WITH_CANDIDATES if split in self.unfiltered else self.keep
+
+    def reports_on(self, labels: Sequence[int]) -> bool:
+        """Whether a question counts in the headline or in the second average."""
+        return self.keep.keeps(labels) or (self.second is not None and self.second[1].keeps(labels))

@@ -1,0 +1,239 @@
+"""What happens at a Python start and at ``import mteb``, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.process
+
+OURS = [
+    "JACSTS",
+    "QABot",
+    "STS17SemEval",
+    "STS17SemEvalTurkish",
+    "STSBenchmarkSemEval",
+    "TRECQA",
+    "WMT17Metrics",
+    "WMT17MetricsQE",
+    "WikiQA",
+]
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=120,
+        check=False,
+    )
+
+
+def output(code, **environment):
+    done = run(code, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_the_package_imports_nothing_heavy_and_not_mteb():
+    heavy = ["numpy", "scipy", "torch", "datasets", "mteb", "pooch", "typing", "dataclasses"]
+    loaded = output(
+        f"""
+        import sys
+        before = set(sys.modules)
+        import mteb_ext
+        new = {{name.partition('.')[0] for name in set(sys.modules) - before}}
+        print(sorted(new & set({heavy!r})))
+        """,
+        MTEB_EXT_DISABLE="0",
+    )
+    assert loaded.strip() == "[]"
+
+
+def test_an_installed_copy_needs_no_import():
+    names = output(
+        """
+        import mteb
+        names = {task.metadata.name for task in mteb.get_tasks(exclude_private=False)}
+        print(sorted(n for n in names if type(mteb.get_task(n)).__module__.startswith("mteb_ext")))
+        """
+    )
+    assert names.strip() == repr(OURS)
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import mteb_ext; import mteb",
+        "import mteb; import mteb_ext",
+        "from mteb_ext.bases import PaperSTS; import mteb",
+        "import mteb_ext.models; import mteb",
+        "import mteb_ext.context; import mteb",
+        "from mteb_ext import load_dataset; import mteb",
+        "import mteb_ext.tasks.wikiqa; import mteb",
+        "from mteb_ext.plugins import own_tasks; import mteb",
+    ],
+)
+def test_any_order_of_imports(imports):
+    code = f"""
+        import sys
+        sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "_PostImportFinder"]
+        for name in [name for name in sys.modules if name.startswith("mteb_ext")]:
+            del sys.modules[name]  # as if the .pth file were not there
+        {imports}
+        task = mteb.get_task("WikiQA")
+        print(task.metadata.name, mteb.get_model_meta("mteb-ext/word-count").name)
+        print(mteb.get_benchmark("SemEval2017-STS").name)
+        print([cls.__name__ for cls in type(task).__mro__].count("PaperTask"))
+        """
+    done = run(code)
+    assert done.stdout.split() == ["WikiQA", "mteb-ext/word-count", "SemEval2017-STS", "1"], (
+        done.stderr
+    )
+    assert "not active" not in done.stderr
+
+
+def test_listings_know_the_tasks_and_hide_the_samples():
+    lines = output(
+        """
+        import mteb
+        print("JACSTS" in [t.metadata.name for t in mteb.get_tasks(languages=["jpn"])])
+        print("JACSTS" in [t.metadata.name for t in mteb.get_tasks(task_types=["STS"])])
+        print("WikiQA" in [t.metadata.name for t in mteb.get_tasks(task_types=["Reranking"])])
+        print([t.metadata.name for t in mteb.get_tasks() if t.metadata.name.endswith(".sample")])
+        print(mteb.get_task("WikiQA.sample").metadata.revision)
+        """
+    ).splitlines()
+    assert lines == ["True", "True", "True", "[]", "sample"]
+
+
+def test_it_can_be_turned_off():
+    done = run("import mteb; mteb.get_task('WikiQA')", MTEB_EXT_DISABLE="1")
+    assert done.returncode != 0
+    assert "KeyError" in done.stderr
+
+
+def test_a_missing_private_name_is_one_clear_sentence_and_mteb_works():
+    done = run(
+        """
+        import sys
+
+        class Renames:
+            def find_spec(self, name, path=None, target=None):
+                if name != "mteb.get_tasks":
+                    return None
+                from importlib.machinery import PathFinder
+                spec = PathFinder.find_spec(name, path, target)
+                execute = spec.loader.exec_module
+                def exec_module(module):
+                    execute(module)
+                    del module._SIMILAR_TASKS
+                spec.loader.exec_module = exec_module
+                return spec
+
+        sys.meta_path.insert(1, Renames())
+        import mteb
+        print(mteb.get_task("STS12").metadata.name)
+        """
+    )
+    assert done.stdout.strip() == "STS12", done.stderr
+    warning = [line for line in done.stderr.splitlines() if "mteb_ext is not active" in line]
+    assert len(warning) == 1
+    assert "mteb.get_tasks._SIMILAR_TASKS" in warning[0]
+    assert ">=2.26,<3" in warning[0]
+
+
+def test_a_name_that_mteb_has_is_kept():
+    done = run(
+        """
+        import sys
+
+        class Clash:
+            def find_spec(self, name, path=None, target=None):
+                if name != "mteb.get_tasks":
+                    return None
+                from importlib.machinery import PathFinder
+                spec = PathFinder.find_spec(name, path, target)
+                execute = spec.loader.exec_module
+                def exec_module(module):
+                    execute(module)
+                    module._TASKS_REGISTRY["WikiQA"] = module._TASKS_REGISTRY["STS12"]
+                spec.loader.exec_module = exec_module
+                return spec
+
+        sys.meta_path.insert(1, Clash())
+        import mteb
+        print(mteb.get_task("WikiQA").metadata.name, mteb.get_task("JACSTS").metadata.name)
+        print([t.metadata.name for t in mteb.get_benchmark("TANDA-AS2").tasks])
+        """
+    )
+    assert done.stdout.splitlines() == ["STS12 JACSTS", "['TRECQA']"], done.stderr
+    assert "already has a task named 'WikiQA'" in done.stderr
+
+
+def test_nothing_of_ours_can_break_the_import_of_mteb(tmp_path):
+    (tmp_path / "broken.py").write_text("raise SystemError('broken on purpose')")
+    (tmp_path / "good.py").write_text(
+        textwrap.dedent(
+            """
+            from mteb_ext.tasks.wikiqa import WikiQA
+
+            class Mine(WikiQA):
+                metadata = WikiQA.metadata.model_copy(update={"name": "MyWikiQA"})
+            """
+        )
+    )
+    done = run(
+        """
+        import mteb
+        print(mteb.get_task("MyWikiQA").metadata.name, mteb.get_task("WikiQA").metadata.name)
+        print("MyWikiQA" in [t.metadata.name for t in mteb.get_tasks(task_types=["Reranking"])])
+        """,
+        MTEB_EXT_PATH=f"{tmp_path}{os.pathsep}{tmp_path / 'nowhere'}",
+    )
+    assert done.stdout.split() == ["MyWikiQA", "WikiQA", "True"], done.stderr
+    assert "broken.py" in done.stderr
+    assert "broken on purpose" in done.stderr
+    assert "nowhere" in done.stderr
+
+
+def test_a_task_that_contradicts_its_protocol_is_skipped_and_named(tmp_path):
+    (tmp_path / "wrong.py").write_text(
+        textwrap.dedent(
+            """
+            from mteb_ext.tasks.jacsts import JACSTS
+
+            class Wrong(JACSTS):
+                metadata = JACSTS.metadata.model_copy(update={"main_score": "pearson"})
+            """
+        )
+    )
+    done = run(
+        "import mteb; print(mteb.get_task('JACSTS').metadata.main_score)",
+        MTEB_EXT_PATH=str(tmp_path),
+    )
+    assert done.stdout.strip() == "spearman"
+    assert "wrong.py" in done.stderr
+    assert "the protocol's headline is 'spearman'" in done.stderr
+
+
+def test_results_find_their_task(tmp_path):
+    lines = output(
+        f"""
+        import mteb
+        model = mteb.get_model("mteb-ext/token-cosine")
+        cache = mteb.ResultCache({str(tmp_path)!r})
+        task = mteb.get_task("WikiQA.sample")
+        result = mteb.evaluate(model, task, cache=cache, show_progress_bar=False)
+        print(result.task_results[0].task.metadata.name)
+        loaded = cache.load_results(models=["mteb-ext/token-cosine"], tasks=["WikiQA.sample"])
+        print([r.task_name for m in loaded.model_results for r in m.task_results])
+        """
+    ).splitlines()
+    assert lines[-2:] == ["WikiQA.sample", "['WikiQA.sample']"]

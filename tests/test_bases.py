@@ -1,0 +1,453 @@
+"""The protocol as the bases apply it: made-up rows, results worked out by hand or by peers."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+import mteb
+import numpy as np
+import pytest
+import pytrec_eval
+from conftest import ToyCrossEncoder, ToyEncoder, ToySearch, spread, write_qabot
+from scipy import stats
+
+from mteb_ext import DataError, DataNotProvidedError, ProtocolError, UndefinedMetricError
+from mteb_ext.bases import PaperRanking, PaperSTS
+from mteb_ext.data.records import Pairs, Question
+from mteb_ext.protocol import (
+    CorrelationProtocol,
+    QuestionFacts,
+    QuestionFilter,
+    RankingProtocol,
+)
+
+QUIET = {"show_progress_bar": False}
+
+
+def evaluate(task, model, **kwargs):
+    result = mteb.evaluate(model, task, cache=None, encode_kwargs=dict(QUIET), **kwargs)
+    return result.task_results[0]
+
+
+def scores_of(task, model, **kwargs):
+    return evaluate(task, model, **kwargs).scores["test"][0]
+
+
+def make_sts(pairs_by_subset, headline="pearson", task_name="MadeUpSTS"):
+    subsets = list(pairs_by_subset)
+
+    class MadeUp(PaperSTS):
+        metadata = mteb.get_task("STS17SemEval").metadata.model_copy(
+            update={
+                "name": task_name,
+                "main_score": headline,
+                "eval_langs": (
+                    ["eng-Latn"]
+                    if subsets == ["default"]
+                    else {subset: ["eng-Latn"] for subset in subsets}
+                ),
+            }
+        )
+        protocol = CorrelationProtocol(
+            headline=headline, source="made up", facts={"test": dict.fromkeys(subsets)}
+        )
+
+        @classmethod
+        def read(cls, source, split, subset):
+            return pairs_by_subset[subset]
+
+        @classmethod
+        def _verified_revision(cls, content, split, subset):
+            return cls.metadata.revision
+
+    return MadeUp()
+
+
+def make_ranking(questions, keep=QuestionFilter.ANSWERED, second=None, cutoffs=(1, 2)):
+    class MadeUp(PaperRanking):
+        metadata = mteb.get_task("WikiQA").metadata.model_copy(update={"name": "MadeUpRanking"})
+        protocol = RankingProtocol(
+            headline="map",
+            source="made up",
+            keep=keep,
+            second=second,
+            cutoffs=cutoffs,
+            facts={
+                "test": QuestionFacts(
+                    len(questions), sum(map(len, questions)), sum(sum(q.labels) for q in questions)
+                )
+            },
+        )
+
+        @classmethod
+        def read(cls, source, split, subset):
+            return questions
+
+    return MadeUp()
+
+
+def question(name, labels):
+    ids = [f"{name}/{i}" for i in range(len(labels))]
+    return Question(name, f"query {name}", ids, [f"text {i}" for i in ids], list(labels))
+
+
+# --- definitions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "change", "message"),
+    [
+        ("JACSTS", {"main_score": "pearson"}, "headline is 'spearman'"),
+        ("JACSTS", {"main_score": "cosine_spearman"}, "headline is 'spearman'"),
+        ("STS17SemEval", {"main_score": "spearman"}, "headline is 'pearson'"),
+        ("WikiQA", {"main_score": "ndcg_at_10"}, "headline is 'map'"),
+        ("WikiQA", {"type": "STS"}, "expected Retrieval or Reranking"),
+        ("WikiQA", {"eval_splits": ["validation"]}, "no facts of the splits"),
+        ("STS17SemEval", {"eval_langs": {"1-ar-ar": ["ara-Arab"]}}, "headline averages"),
+    ],
+)
+def test_a_task_that_contradicts_its_protocol_cannot_be_defined(task, change, message):
+    task = type(mteb.get_task(task))
+    metadata = task.metadata.model_copy(update=change)
+    with pytest.raises(ProtocolError, match=message):
+        type("Wrong", (task,), {"metadata": metadata})
+
+
+def test_a_task_without_a_protocol_cannot_be_defined():
+    with pytest.raises(ProtocolError, match="states no protocol"):
+        type("Wrong", (PaperSTS,), {"metadata": mteb.get_task("JACSTS").metadata})
+
+
+# --- STS -----------------------------------------------------------------------------------------
+
+ANGLES = {"a": 0.0, "b": 0.3, "c": 0.9, "d": 1.2, "e": 2.0}
+
+
+def on_circle(text):
+    return [math.cos(ANGLES[text]), math.sin(ANGLES[text])]
+
+
+PAIRS = Pairs(list("aaaa"), list("bcde"), [5.0, 3.0, 3.0, 1.0])
+
+
+def test_sts_equals_scipy_on_the_cosines():
+    cosines = [math.cos(ANGLES[text]) for text in "bcde"]
+    scores = scores_of(make_sts({"default": PAIRS}), ToyEncoder(on_circle))
+    assert scores["pearson"] == pytest.approx(stats.pearsonr(cosines, PAIRS.score)[0], abs=1e-12)
+    assert scores["spearman"] == pytest.approx(stats.spearmanr(cosines, PAIRS.score)[0], abs=1e-12)
+    assert scores["cosine_pearson"] == scores["pearson"] == scores["main_score"]
+    assert scores["cosine_spearman"] == scores["spearman"]
+    assert scores["ci95_low"] <= scores["pearson"] <= scores["ci95_high"]
+
+
+def test_the_headline_decides_the_main_score():
+    scores = scores_of(make_sts({"default": PAIRS}, headline="spearman"), ToyEncoder(on_circle))
+    assert scores["main_score"] == scores["spearman"] != scores["pearson"]
+
+
+def test_a_cross_encoder_on_sts():
+    model = ToyCrossEncoder(lambda a, b: -ANGLES[b])
+    scores = scores_of(make_sts({"default": PAIRS}), model)
+    expected = stats.pearsonr([-ANGLES[text] for text in "bcde"], PAIRS.score)[0]
+    assert scores["pearson"] == pytest.approx(expected, abs=1e-12)
+    assert "cosine_pearson" not in scores
+    assert model.seen == [("a", "b"), ("a", "c"), ("a", "d"), ("a", "e")]
+
+
+def test_the_mean_over_subsets_is_not_the_pooled_correlation():
+    other = Pairs(list("eeee"), list("abcd"), [4.0, 1.0, 2.0, 0.0])
+    result = evaluate(make_sts({"x-en": PAIRS, "y-en": other}), ToyEncoder(on_circle))
+    by_subset = {scores["hf_subset"]: scores for scores in result.scores["test"]}
+    first = [math.cos(ANGLES[t]) for t in "bcde"]
+    second = [math.cos(ANGLES["e"] - ANGLES[t]) for t in "abcd"]
+    parts = [stats.pearsonr(first, PAIRS.score)[0], stats.pearsonr(second, other.score)[0]]
+    pooled = stats.pearsonr(first + second, PAIRS.score + other.score)[0]
+    assert result.get_score() == pytest.approx(np.mean(parts), abs=1e-12)
+    assert abs(result.get_score() - pooled) > 0.01
+    last = by_subset["y-en"]
+    assert last["headline_ci95_low"] <= result.get_score() <= last["headline_ci95_high"]
+    assert "headline_ci95_low" not in by_subset["x-en"]
+
+
+def test_the_headline_interval_never_mixes_runs():
+    task = make_sts(
+        {"x-en": PAIRS, "y-en": Pairs(list("eeee"), list("abcd"), [4.0, 1.0, 2.0, 0.0])}
+    )
+    first = evaluate(task, ToyEncoder(on_circle)).scores["test"]
+    evaluate(task, ToyEncoder(spread))
+    again = evaluate(task, ToyEncoder(on_circle)).scores["test"]
+    assert again == first
+    assert "headline_ci95_low" not in again[0]
+
+
+def test_correlations_by_genre():
+    pairs = Pairs(
+        list("aaaaaa"),
+        list("bcdbcd"),
+        [5.0, 3.0, 1.0, 2.0, 2.5, 4.0],
+        ["news"] * 3 + ["forums"] * 3,
+    )
+    scores = scores_of(make_sts({"default": pairs}), ToyEncoder(on_circle))
+    cosines = [math.cos(ANGLES[text]) for text in "bcd"]
+    for genre, gold in (("news", [5.0, 3.0, 1.0]), ("forums", [2.0, 2.5, 4.0])):
+        expected = stats.pearsonr(cosines, gold)[0]
+        assert scores[f"pearson_{genre}"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_reruns_agree_to_the_last_digit():
+    task = make_sts({"default": PAIRS})
+    assert scores_of(task, ToyEncoder(on_circle)) == scores_of(task, ToyEncoder(on_circle))
+
+
+@pytest.mark.parametrize("vector", [[1.0, 1.0], [0.0, 0.0]])
+@pytest.mark.filterwarnings("ignore:.*all zeros")
+def test_a_constant_scorer_has_no_correlation(vector):
+    with pytest.raises(UndefinedMetricError, match=r"MadeUpSTS \(test\): .*constant"):
+        evaluate(make_sts({"default": PAIRS}), ToyEncoder(lambda text: vector))
+
+
+def test_errors_name_task_split_subset_and_row():
+    model = ToyEncoder(lambda text: [float("nan") if text == "d" else 1.0, 2.0])
+    with pytest.raises(ProtocolError, match=r"MadeUpSTS \(test, x-en\): .*sentence2 of row 2"):
+        evaluate(make_sts({"x-en": PAIRS, "y-en": PAIRS}), model)
+
+
+def test_a_search_model_cannot_do_sts():
+    with pytest.raises(TypeError, match="does not support Search"):
+        evaluate(make_sts({"default": PAIRS}), ToySearch(lambda a, b: 1.0))
+
+
+def test_two_tasks_of_one_run_encode_a_shared_text_once():
+    model = ToyEncoder(on_circle)
+    tasks = [
+        make_sts({"default": PAIRS}),
+        make_sts({"default": Pairs(list("ab"), list("ce"), [1.0, 2.0])}, task_name="Other"),
+    ]
+    mteb.evaluate(model, tasks, cache=None, encode_kwargs=dict(QUIET))
+    assert sorted(model.seen) == list("abcde")
+
+
+# --- ranking -------------------------------------------------------------------------------------
+
+QUESTIONS = [
+    question("q1", [0, 1, 1, 0]),
+    question("q2", [1, 0, 0]),
+    question("all-negative", [0, 0]),
+    question("all-positive", [1, 1]),
+]
+SCORES = {
+    "text q1/0": 0.9,
+    "text q1/1": 0.8,
+    "text q1/2": 0.1,
+    "text q1/3": 0.5,
+    "text q2/0": 0.2,
+    "text q2/1": 0.7,
+    "text q2/2": 0.6,
+}
+
+
+def by_table(query, candidate):
+    return SCORES.get(candidate, 0.5)
+
+
+def test_ranking_by_hand():
+    # q1: - + - + by score 0.9 0.8 0.5 0.1: AP = (1/2 + 2/4)/2 = 1/2, RR = 1/2, P@1 = 0, P@2 = 1/2.
+    # q2: - - +: AP = RR = 1/3, P@1 = P@2 = 0. all-positive: 1, 1, 1, 1.
+    scores = scores_of(make_ranking(QUESTIONS), ToyCrossEncoder(by_table))
+    assert scores["map"] == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
+    assert scores["mrr"] == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
+    assert scores["precision_at_1"] == pytest.approx(1 / 3)
+    assert scores["precision_at_2"] == pytest.approx((1 / 2 + 0 + 1) / 3)
+    assert scores["main_score"] == scores["map"]
+    assert scores["num_queries"] == 3
+    assert scores["num_queries_with_ties"] == 0
+    assert scores["ci95_low"] <= scores["map"] <= scores["ci95_high"]
+
+
+@pytest.mark.parametrize(
+    ("keep", "second", "n", "expected", "n_second", "expected_second"),
+    [
+        # WikiQA's rule, with the corpus's own beside it
+        (QuestionFilter.ANSWERED, ("both", QuestionFilter.BOTH), 3, 11 / 18, 2, 5 / 12),
+        # TREC-QA's rule, with all questions beside it: one without an answer counts as 0
+        (QuestionFilter.BOTH, ("raw", QuestionFilter.WITH_CANDIDATES), 2, 5 / 12, 4, 11 / 24),
+    ],
+)
+def test_the_two_question_filters(keep, second, n, expected, n_second, expected_second):
+    model = ToyCrossEncoder(by_table)
+    scores = scores_of(make_ranking(QUESTIONS, keep, second), model)
+    assert (scores["num_queries"], scores["map"]) == (n, pytest.approx(expected))
+    name = second[0]
+    assert scores[f"num_queries_{name}"] == n_second
+    assert scores[f"map_{name}"] == pytest.approx(expected_second)
+    assert scores[f"mrr_{name}_trec_eval"] >= 0
+    assert len(model.seen) == len(set(model.seen))
+
+
+def test_ties_are_averaged_and_the_other_orders_stand_beside():
+    # + and two - in one tie: the answer is at rank 1, 2 or 3, and trec_eval puts the last first.
+    scores = scores_of(make_ranking([question("q", [1, 0, 0])]), ToyCrossEncoder(lambda a, b: 1.0))
+    assert scores["map"] == scores["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    assert scores["precision_at_1"] == pytest.approx(1 / 3)
+    assert scores["map_trec_eval"] == scores["mrr_trec_eval"] == pytest.approx(1 / 3)
+    assert (scores["map_best"], scores["map_worst"]) == (1.0, pytest.approx(1 / 3))
+    assert scores["num_queries_with_ties"] == 1
+
+
+def test_mtebs_own_keys_equal_mteb_where_nothing_ties():
+    from mteb._evaluators.retrieval_metrics import calculate_retrieval_scores, make_score_dict
+
+    rng = np.random.default_rng(0)
+    questions = [question(f"q{i}", [1, *rng.integers(0, 2, rng.integers(1, 30))]) for i in range(9)]
+    table = {t: float(rng.random()) for q in questions for t in q.candidates}
+    scores = scores_of(make_ranking(questions), ToyCrossEncoder(lambda a, b: table[b]))
+    run = {
+        q.id: {i: table[t] for i, t in zip(q.candidate_ids, q.candidates, strict=True)}
+        for q in questions
+    }
+    qrels = {
+        q.id: {i: int(n) for i, n in zip(q.candidate_ids, q.labels, strict=True)} for q in questions
+    }
+    ks = list(PaperRanking.k_values)
+    _, ndcg, map_, recall, precision, naucs, mrr, naucs_mrr, hit = calculate_retrieval_scores(
+        run, qrels, ks, False
+    )
+    expected = make_score_dict(
+        ndcg=ndcg,
+        _map=map_,
+        recall=recall,
+        precision=precision,
+        mrr=mrr,
+        naucs=naucs,
+        naucs_mrr=naucs_mrr,
+        hit_rate=hit,
+        task_scores={},
+        previous_results_model_meta=None,
+    )
+    compared = [key for key in expected if "_at_" in key and not key.startswith("nauc")]
+    assert len(compared) == 6 * len(ks)
+    for key in compared:
+        assert scores[key] == pytest.approx(expected[key], abs=2e-5), key
+    measures = pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank"}).evaluate(run)
+    assert scores["map"] == pytest.approx(np.mean([m["map"] for m in measures.values()]), abs=1e-9)
+
+
+def test_an_encoder_ranks_by_cosine_and_each_text_once():
+    vectors = {"query q": [1.0, 0.0], "text q/0": [10.0, 10.0], "text q/1": [0.1, 0.0]}
+    model = ToyEncoder(vectors.get)
+    scores = scores_of(make_ranking([question("q", [0, 1])]), model)
+    assert scores["map"] == 1.0  # the dot product would rank the other one first
+    assert sorted(model.seen) == sorted(vectors)
+
+
+def test_a_search_model_ranks():
+    scores = scores_of(make_ranking(QUESTIONS), ToySearch(by_table))
+    assert scores["map"] == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
+
+
+def test_a_search_model_that_drops_a_candidate_fails_loudly():
+    model = ToySearch(by_table, lose=lambda query, document: document == "q2/1")
+    with pytest.raises(ProtocolError, match=r"question q2 has 2 of its 3 candidates"):
+        evaluate(make_ranking(QUESTIONS), model)
+
+
+def test_a_search_model_that_forgets_a_question_fails_loudly():
+    model = ToySearch(by_table, lose=lambda query, document: query == "q1")
+    with pytest.raises(ProtocolError, match=r"question q1 has 0 of its 4 candidates"):
+        evaluate(make_ranking(QUESTIONS), model)
+
+
+def test_a_search_model_with_nan_fails_loudly():
+    model = ToySearch(lambda a, b: float("nan") if b == "text q2/2" else 1.0)
+    with pytest.raises(ProtocolError, match=r"candidate q2/2 .* not a finite number"):
+        evaluate(make_ranking(QUESTIONS), model)
+
+
+@pytest.mark.parametrize("change", ["cut", "extra", "gone"])
+def test_candidate_lists_cannot_be_cut_or_extended(change):
+    task = make_ranking(QUESTIONS)
+    task.load_data()
+    ranked = task.dataset["default"]["test"]["top_ranked"]
+    ranked["q1"] = {"cut": ranked["q1"][:2], "extra": [*ranked["q1"], "q2/0"], "gone": []}[change]
+    with pytest.raises(ProtocolError, match=r"question q1 has .* full candidate list"):
+        evaluate(task, ToyCrossEncoder(by_table))
+
+
+def test_top_k_of_another_run_is_refused(tmp_path):
+    with pytest.raises(ProtocolError, match="full candidate list"):
+        make_ranking(QUESTIONS).convert_to_reranking(tmp_path)
+
+
+def test_a_list_longer_than_mtebs_cut_is_ranked_whole():
+    # The answer stands last of 1,500: mteb's default top_k of 1,000 would never see it.
+    labels = [0] * 1499 + [1]
+    scores = scores_of(
+        make_ranking([question("q", labels)]),
+        ToyCrossEncoder(lambda a, b: -int(b.rpartition("/")[2])),
+    )
+    assert scores["map"] == pytest.approx(1 / 1500)
+    assert scores["map_at_1000"] == 0.0
+
+
+def test_a_nan_names_question_and_candidate():
+    model = ToyEncoder(lambda text: [float("nan") if text == "text q2/1" else 1.0, 1.0])
+    with pytest.raises(ProtocolError, match=r"candidate q2/1 of question q2"):
+        evaluate(make_ranking(QUESTIONS), model)
+
+
+def test_predictions_are_written(tmp_path):
+    import json
+
+    evaluate(make_ranking(QUESTIONS), ToyCrossEncoder(by_table), prediction_folder=tmp_path)
+    written = json.loads((tmp_path / "MadeUpRanking_predictions.json").read_text())
+    assert written["default"]["test"]["q2"] == {"q2/0": 0.2, "q2/1": 0.7, "q2/2": 0.6}
+
+
+# --- QABot: data that only the user has ----------------------------------------------------------
+
+
+def test_without_its_data_qabot_is_skipped_and_says_whom_to_ask(no_data, caplog):
+    tasks = [mteb.get_task("QABot"), mteb.get_task("WikiQA.sample")]
+    with caplog.at_level(logging.WARNING, "mteb_ext"), pytest.warns(UserWarning, match="QABot"):
+        result = mteb.evaluate(ToyEncoder(spread), tasks, cache=None, encode_kwargs=dict(QUIET))
+    assert [r.task_name for r in result.task_results] == ["WikiQA.sample"]
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("mteb_ext")]
+    assert len(ours) == 1
+    assert str(no_data / "qabot") in ours[0]
+    assert "github.com/ccilab-doshisha/SDJC" in ours[0]
+
+
+def test_made_up_qabot_of_the_right_counts_runs_and_says_that_it_is_not_the_real_one(
+    no_data, caplog
+):
+    write_qabot(no_data)
+    task = mteb.get_task("QABot")
+    model = ToyEncoder(spread)
+    with caplog.at_level(logging.WARNING, "mteb_ext"):
+        result = evaluate(task, model)
+    assert result.dataset_revision.startswith("unverified-")
+    assert any("not the paper's edition" in record.getMessage() for record in caplog.records)
+    scores = result.scores["test"][0]
+    assert scores["num_queries"] == 20
+    assert {"map", "mrr", "precision_at_1", "precision_at_5"} <= set(scores)
+    assert len(model.seen) == 20 + 1142
+    assert not any("秘密" in text for text in model.seen)
+    assert mteb.get_task("QABot").metadata.revision == type(task).metadata.revision
+
+
+def test_qabot_with_a_row_too_few_is_an_error(no_data):
+    write_qabot(no_data, candidates=(1140, 1141, 1142, *[1141] * 9, *[1142] * 8))
+    with pytest.raises(DataError, match=r"QABot \(test\): expected rows: 22829, found: 22828"):
+        mteb.get_task("QABot").load_data()
+
+
+def test_qabot_with_lists_swapped_is_an_error(no_data):
+    write_qabot(no_data, candidates=(1142, 1141, *[1141] * 10, *[1142] * 8))
+    with pytest.raises(DataError, match=r"expected candidates: \(1141, 1141, 1142"):
+        mteb.get_task("QABot").load_data()
+
+
+def test_public_data_that_the_user_must_bring_is_named(no_data):
+    with pytest.raises(DataNotProvidedError, match=r"TRECQA \(train\): .*TRAIN-ALL\.xml"):
+        type(mteb.get_task("TRECQA")).load("train")

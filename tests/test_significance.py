@@ -1,0 +1,408 @@
+"""Intervals and tests: published examples, exact enumeration, scipy, and simulation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from mteb_ext.errors import UndefinedMetricError
+from mteb_ext.metrics import significance
+from mteb_ext.metrics.correlation import pearson, pearson_batch, spearman, spearman_batch
+from mteb_ext.metrics.significance import (
+    Interval,
+    benjamini_hochberg,
+    compare_correlations,
+    correlation_interval,
+    holm,
+    mean_correlation_interval,
+    mean_interval,
+    paired_randomization_test,
+    williams_test,
+)
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+BATCHED = {"pearson": pearson_batch, "spearman": spearman_batch}
+BOTH = pytest.mark.parametrize("method", ["pearson", "spearman"])
+
+
+def correlated_pairs(n, seed):
+    gold = np.random.default_rng(seed).integers(26, size=n) / 5
+    return gold, np.tanh(gold) + np.random.default_rng(seed + 1).standard_t(4, size=n) / 5
+
+
+def scipy_interval(data, statistic, **options):
+    result = stats.bootstrap(
+        data,
+        statistic,
+        vectorized=True,
+        n_resamples=2000,
+        random_state=np.random.default_rng(0),
+        **options,
+    )
+    return result.confidence_interval
+
+
+class TestIntervals:
+    """scipy.stats.bootstrap is the reference, and draws the same resamples from the same seed."""
+
+    @BOTH
+    def test_correlation_against_scipy(self, method):
+        x, y = correlated_pairs(60, seed=1)
+        expected = scipy_interval((x, y), BATCHED[method], paired=True)
+        ours = correlation_interval(x, y, method)
+        assert ours == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+    def test_mean_against_scipy(self):
+        values = 1 / np.random.default_rng(2).geometric(0.6, size=68)
+        expected = scipy_interval((values,), np.mean)
+        assert mean_interval(values) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+    @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
+    def test_confidence_against_scipy(self, confidence):
+        values = 1 / np.random.default_rng(3).geometric(0.6, size=30)
+        expected = scipy_interval((values,), np.mean, confidence_level=confidence)
+        ours = mean_interval(values, confidence=confidence)
+        assert ours == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+    @BOTH
+    def test_mean_of_correlations_against_scipy(self, method):
+        subsets = [correlated_pairs(n, seed=n) for n in (20, 30, 45)]
+
+        def mean_of_correlations(*rows, axis):
+            of_each = [
+                BATCHED[method](x[picked], y[picked], axis)
+                for picked, (x, y) in zip(rows, subsets, strict=True)
+            ]
+            return np.mean(of_each, axis=0)
+
+        indices = tuple(np.arange(x.size) for x, _ in subsets)
+        expected = scipy_interval(indices, mean_of_correlations)
+        ours = mean_correlation_interval(subsets, method)
+        assert ours == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+    @BOTH
+    def test_one_subset_is_a_single_correlation(self, method):
+        pairs = correlated_pairs(40, seed=4)
+        assert mean_correlation_interval([pairs], method) == correlation_interval(*pairs, method)
+
+    def test_reruns_agree_and_seeds_differ(self):
+        pairs = correlated_pairs(40, seed=5)
+        assert correlation_interval(*pairs) == correlation_interval(*pairs, seed=0)
+        assert correlation_interval(*pairs) != correlation_interval(*pairs, seed=1)
+        values = np.arange(20.0) ** 2
+        assert mean_interval(values) == mean_interval(values, seed=0)
+        assert mean_interval(values) != mean_interval(values, seed=1)
+
+    def test_blocks_do_not_change_the_digits(self, monkeypatch):
+        pairs = correlated_pairs(40, seed=6)
+        whole = correlation_interval(*pairs, "spearman")
+        monkeypatch.setattr(significance, "_BLOCK", 100)
+        assert correlation_interval(*pairs, "spearman") == whole
+
+    def test_more_pairs_give_a_narrower_interval_around_the_estimate(self):
+        few, many = correlated_pairs(50, seed=7), correlated_pairs(800, seed=7)
+        for method, correlation in (("pearson", pearson), ("spearman", spearman)):
+            wide, narrow = (correlation_interval(*pairs, method) for pairs in (few, many))
+            assert narrow.high - narrow.low < (wide.high - wide.low) / 2
+            assert wide.low < correlation(*few) < wide.high
+            assert narrow.low < correlation(*many) < narrow.high
+
+    def test_coverage_of_a_skewed_mean(self):
+        # Reciprocal ranks of 30 queries; the mean of 1/rank for geometric ranks has a closed form.
+        share, random = 0.6, np.random.default_rng(8)
+        mean = -share * math.log(share) / (1 - share)
+        hits = 0
+        for _ in range(400):
+            low, high = mean_interval(1 / random.geometric(share, size=30), n_resamples=1000)
+            hits += low <= mean <= high
+        assert 0.92 <= hits / 400 <= 0.98
+
+
+class TestDegenerateIntervals:
+    def test_equal_values(self):
+        assert mean_interval([0.1] * 20) == pytest.approx((0.1, 0.1), abs=1e-15)
+        low, high = mean_interval([0.1] * 20)
+        assert low == high
+
+    def test_two_values(self):
+        assert mean_interval([0.0, 1.0]) == Interval(0.0, 1.0)
+
+    @pytest.mark.parametrize("scale", [5e-324, 1e-160, 1e-110, 1e100])
+    def test_values_of_any_scale(self, scale):
+        low, high = mean_interval(np.array([1.0, 2.0, 2.0, 9.0]) * scale)
+        assert scale <= low < high <= 9 * scale
+
+    @pytest.mark.parametrize("n", [0, 1])
+    def test_too_few_values(self, n):
+        with pytest.raises(UndefinedMetricError, match=f"at least 2 values, not {n}"):
+            mean_interval([0.5] * n)
+
+    def test_values_that_are_not_numbers_of_queries(self):
+        with pytest.raises(UndefinedMetricError, match="value 1 is nan"):
+            mean_interval([1.0, math.nan])
+        with pytest.raises(UndefinedMetricError, match=re.escape("not of shape (1, 2)")):
+            mean_interval([[1.0, 2.0]])
+
+    @BOTH
+    def test_a_perfect_correlation(self, method):
+        x = np.random.default_rng(9).standard_normal(30)
+        assert correlation_interval(x, 2 * x + 1, method) == pytest.approx((1, 1), abs=1e-12)
+
+    @BOTH
+    def test_resamples_without_variation_are_left_out(self, method):
+        # About a third of the resamples miss the only different value; with it, x and y agree.
+        x = [0.0] * 9 + [1.0]
+        assert correlation_interval(x, x, method) == pytest.approx((1, 1), abs=1e-12)
+
+    @BOTH
+    @given(st.lists(st.tuples(*[st.sampled_from([0.1, 0.2, 0.7])] * 2), min_size=3, max_size=6))
+    @settings(max_examples=40, deadline=None)
+    def test_small_samples_with_ties(self, method, pairs):
+        x, y = zip(*pairs, strict=True)
+        if len(set(x)) == 1 or len(set(y)) == 1:
+            with pytest.raises(UndefinedMetricError, match="is constant"):
+                correlation_interval(x, y, method)
+        else:
+            low, high = correlation_interval(x, y, method, n_resamples=200)
+            assert -1 <= low <= high <= 1
+
+    @pytest.mark.parametrize("n_resamples", [1, 2, 3])
+    def test_an_estimate_beyond_all_of_few_resamples(self, n_resamples):
+        low, high = mean_interval([0.0, 0.1, 5.0], n_resamples=n_resamples)
+        assert 0 <= low <= high <= 5
+
+    @BOTH
+    def test_two_pairs_tell_nothing(self, method):
+        with pytest.raises(UndefinedMetricError, match="at least 3 pairs, not 2"):
+            correlation_interval([1, 2], [3, 5], method)
+
+    def test_every_resample_undefined(self):
+        # One of 40 subsets of three nearly always has a constant resample.
+        subsets = [([0, 0, 1], [0, 1, 1])] * 40
+        with pytest.raises(UndefinedMetricError, match="undefined in every bootstrap resample"):
+            mean_correlation_interval(subsets, n_resamples=50)
+
+    def test_the_message_names_the_subset(self):
+        pairs = correlated_pairs(10, seed=10)
+        with pytest.raises(UndefinedMetricError, match="subset 1: y is constant"):
+            mean_correlation_interval([pairs, ([1, 2, 3], [4, 4, 4])])
+        with pytest.raises(UndefinedMetricError, match="subset 2: an interval needs at least 3"):
+            mean_correlation_interval([pairs, pairs, ([1, 2], [4, 5])])
+        with pytest.raises(UndefinedMetricError, match="mean of no correlations"):
+            mean_correlation_interval([])
+
+    def test_wrong_options(self):
+        x, y = correlated_pairs(10, seed=11)
+        with pytest.raises(ValueError, match="method must be pearson or spearman, not 'kendall'"):
+            correlation_interval(x, y, "kendall")
+        for confidence in (0.0, 1.0, 95):
+            with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
+                correlation_interval(x, y, confidence=confidence)
+        with pytest.raises(ValueError, match="n_resamples must be at least 1"):
+            mean_interval(y, n_resamples=0)
+
+
+class TestWilliams:
+    def test_the_example_of_depcor(self):
+        # Silver, Hittner and May, "A FORTRAN 77 Program for Comparing Dependent Correlations"
+        # (2006), to four digits; also a test of the R package cocor.
+        t, p = williams_test(0.3, 0.4, 0.5, 100)
+        assert t == pytest.approx(-1.0767, abs=5e-5)
+        assert p == pytest.approx(0.2843, abs=5e-5)
+
+    def test_the_example_of_psych(self):
+        # The documentation of r.test in the R package psych: p < 0.1000759.
+        _, p = williams_test(0.693458895410494, 0.695966022434845, 0.988475791500198, 5105)
+        assert p == pytest.approx(0.1000759, abs=5e-8)
+
+    def test_the_example_of_brucer(self):
+        # The documentation of cor_diff in the R package bruceR: t(97) = -4.56, p = 1e-05.
+        t, p = williams_test(0.20, 0.45, 0.80, 100)
+        assert t == pytest.approx(-4.56, abs=5e-3)
+        assert p == pytest.approx(1e-5, abs=5e-6)
+
+    def test_the_example_of_rmcorr(self):
+        # The vignette of the R package rmcorr, by cocor: t = 9.3823 with df = 174, from
+        # correlations of which four digits are printed.
+        t, _ = williams_test(0.8066, 0.2383, 0.2255, 177)
+        assert t == pytest.approx(9.3823, abs=2e-3)
+
+    def test_by_hand(self):
+        # r_kh = 0 leaves t = 0.5 * sqrt(8 / (2 * 0.75 * 8 / 6 + 0.0625)) for n = 9.
+        t, _ = williams_test(0.5, 0.0, 0.0, 9)
+        assert t == pytest.approx(0.5 * math.sqrt(8 / 2.0625), abs=1e-15)
+
+    def test_one_sided_p_values(self):
+        t, two_sided = williams_test(0.6, 0.4, 0.5, 50)
+        assert t > 0
+        _, greater = williams_test(0.6, 0.4, 0.5, 50, alternative="greater")
+        _, less = williams_test(0.6, 0.4, 0.5, 50, alternative="less")
+        assert greater == pytest.approx(two_sided / 2, abs=1e-15)
+        assert greater + less == pytest.approx(1, abs=1e-15)
+
+    def test_swapping_the_models_mirrors_the_test(self):
+        t, p = williams_test(0.6, 0.4, 0.5, 50)
+        assert williams_test(0.4, 0.6, 0.5, 50) == (-t, p)
+
+    def test_null_distribution(self):
+        # Two models equally good by construction: p must be uniform.
+        covariance = [[1, 0.5, 0.5], [0.5, 1, 0.7], [0.5, 0.7, 1]]
+        samples = np.random.default_rng(12).multivariate_normal([0] * 3, covariance, (1500, 40))
+        j, k, h = np.moveaxis(samples, -1, 0)
+        correlations = zip(
+            pearson_batch(j, k), pearson_batch(j, h), pearson_batch(k, h), strict=True
+        )
+        p = np.array([williams_test(*three, 40).p_value for three in correlations])
+        assert np.mean(p < 0.05) == pytest.approx(0.05, abs=0.015)
+        assert stats.kstest(p, "uniform").pvalue > 0.01
+
+    def test_nearly_equal_models_keep_their_digits(self):
+        # For r_kh = 1 - e and a difference d, t tends to d * sqrt(n - 3) / sqrt(2 e (1 - r^2)).
+        e, d, r, n = 1e-13, 1e-8, 0.6, 103
+        t, _ = williams_test(r + d / 2, r - d / 2, 1 - e, n)
+        e = 1 - (1 - e)  # as the float has it
+        expected = d * math.sqrt((n - 3) / (2 * e * (1 - r * r) - d * d))
+        assert t == pytest.approx(expected, rel=1e-6)
+
+    def test_the_same_scores_twice(self):
+        assert williams_test(0.7, 0.7, 1.0, 30) == (0.0, 1.0)
+        assert williams_test(0.7, 0.7, 1.0, 30, alternative="greater") == (0.0, 0.5)
+
+    @pytest.mark.parametrize(
+        ("correlations", "message"),
+        [
+            ((0.9, -0.9, 0.9), "no three variables have the correlations 0.9, -0.9 and 0.9"),
+            ((0.9, 0.5, 1.0), "no three variables"),
+            ((1.2, 0.5, 0.5), "no three variables"),
+            ((math.nan, 0.5, 0.5), "no three variables"),
+            ((0.5, -0.5, -1.0), "linearly dependent"),
+            ((0.15, -0.14999999999999997, -1.0), "linearly dependent"),  # rounding: 3e-17
+            ((0.5, -0.5, 0.5), "linearly dependent"),
+            ((0.3, -0.3, 0.8200000000000001), "linearly dependent"),  # rounding: -1e-16
+        ],
+    )
+    def test_correlations_without_a_test(self, correlations, message):
+        with pytest.raises(UndefinedMetricError, match=message):
+            williams_test(*correlations, 30)
+
+    def test_too_few_observations(self):
+        with pytest.raises(UndefinedMetricError, match="at least 4 observations, not 3"):
+            williams_test(0.5, 0.4, 0.3, 3)
+
+    def test_an_unknown_alternative(self):
+        with pytest.raises(ValueError, match="two-sided, greater, less, not 'both'"):
+            williams_test(0.5, 0.4, 0.3, 30, alternative="both")
+
+    @BOTH
+    def test_from_scores(self, method):
+        gold, first = correlated_pairs(80, seed=13)
+        second = first + np.random.default_rng(14).standard_normal(80)
+        correlation = {"pearson": pearson, "spearman": spearman}[method]
+        expected = williams_test(
+            correlation(gold, first), correlation(gold, second), correlation(first, second), 80
+        )
+        assert compare_correlations(gold, first, second, method) == expected
+        assert expected.statistic > 0
+
+    @BOTH
+    def test_a_rescaled_copy_does_not_differ(self, method):
+        gold, first = correlated_pairs(80, seed=15)
+        t, p = compare_correlations(gold, first, 3 * first - 2, method)
+        assert t == pytest.approx(0, abs=1e-6)
+        assert p == pytest.approx(1, abs=1e-6)
+
+
+class TestPairedRandomization:
+    def test_by_hand(self):
+        # Of the 8 signs of differences 1, 2 and 3, only all plus reaches the mean 2, and all
+        # minus -2.
+        assert paired_randomization_test([2, 4, 6], [1, 2, 3]) == (2.0, 2 / 8)
+        outcome = paired_randomization_test([2, 4, 6], [1, 2, 3], alternative="greater")
+        assert outcome == (2.0, 1 / 8)
+        outcome = paired_randomization_test([2, 4, 6], [1, 2, 3], alternative="less")
+        assert outcome == (2.0, 1.0)
+
+    @given(st.lists(st.integers(-3, 3), min_size=2, max_size=7))
+    @example([-1, 2, -2, -2, 3])  # adds up to 0, but not in floating point
+    @settings(max_examples=40, deadline=None)
+    def test_against_every_assignment_of_signs(self, differences):
+        signed = [
+            sum(s * d for s, d in zip(signs, differences, strict=True))
+            for signs in itertools.product((1, -1), repeat=len(differences))
+        ]
+        expected = np.mean([abs(value) >= abs(sum(differences)) for value in signed])
+        zeros = [0] * len(differences)
+        # Tenths are not exact in binary: sums that are equal must still count as equal.
+        statistic, p = paired_randomization_test([d / 10 for d in differences], zeros)
+        assert p == pytest.approx(expected, abs=1e-12)
+        assert statistic == pytest.approx(np.mean(differences) / 10, abs=1e-12)
+
+    def test_random_assignments_approach_the_exact_value(self):
+        random = np.random.default_rng(16)
+        a, b = random.random((2, 12))
+        exact = paired_randomization_test(a, b, n_resamples=2**12)
+        drawn = paired_randomization_test(a, b, n_resamples=4000)
+        assert drawn.statistic == exact.statistic
+        assert drawn.p_value != exact.p_value
+        assert drawn.p_value == pytest.approx(exact.p_value, abs=0.03)
+
+    def test_reruns_agree_and_seeds_differ(self):
+        a, b = np.random.default_rng(17).random((2, 50))
+        first = paired_randomization_test(a, b)
+        assert paired_randomization_test(a, b, seed=0) == first
+        assert paired_randomization_test(a, b, seed=1) != first
+
+    def test_equal_models(self):
+        assert paired_randomization_test([0.5] * 30, [0.5] * 30) == (0.0, 1.0)
+
+    def test_wrong_input(self):
+        for a, b in [([1, 2], [1, 2, 3]), ([], []), ([1], [2])]:
+            message = f"at least 2, not {len(a)} and {len(b)}"
+            with pytest.raises(UndefinedMetricError, match=message):
+                paired_randomization_test(a, b)
+        with pytest.raises(UndefinedMetricError, match="value 0 is inf"):
+            paired_randomization_test([math.inf], [1])
+        with pytest.raises(ValueError, match="alternative"):
+            paired_randomization_test([1, 2], [1, 3], alternative="both")
+
+
+class TestManyComparisons:
+    def test_holm_by_hand(self):
+        # Sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, then never below the one before.
+        adjusted = holm([0.03, 0.01, 0.04, 0.02])
+        np.testing.assert_allclose(adjusted, [0.06, 0.04, 0.06, 0.06], atol=1e-15)
+
+    def test_holm_is_at_most_one(self):
+        assert holm([0.9, 0.6]).tolist() == [1.0, 1.0]
+
+    def test_benjamini_hochberg_by_hand(self):
+        # Sorted 0.01, 0.02, 0.03, 0.5 times 4/1, 4/2, 4/3, 4/4, then never above the one after.
+        adjusted = benjamini_hochberg([0.5, 0.02, 0.01, 0.03])
+        np.testing.assert_allclose(adjusted, [0.5, 0.04, 0.04, 0.04], atol=1e-15)
+
+    @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+    @settings(max_examples=50, deadline=None)
+    def test_between_no_correction_and_bonferroni(self, p_values):
+        p = np.array(p_values)
+        bonferroni = np.minimum(p * p.size, 1)
+        assert (p <= benjamini_hochberg(p)).all()
+        assert (benjamini_hochberg(p) <= holm(p) * (1 + 1e-12)).all()
+        assert (holm(p) <= bonferroni).all()
+
+    @pytest.mark.parametrize("correct", [holm, benjamini_hochberg])
+    def test_no_p_values(self, correct):
+        assert correct([]).shape == (0,)
+
+    @pytest.mark.parametrize("correct", [holm, benjamini_hochberg])
+    @pytest.mark.parametrize("bad", [[-0.1], [1.1], [math.nan], [[0.5]], 0.5])
+    def test_what_is_not_a_list_of_p_values(self, correct, bad):
+        with pytest.raises(ValueError, match="one-dimensional array of numbers from 0 to 1"):
+            correct(bad)
