@@ -6,6 +6,7 @@ from datasets import Dataset, concatenate_datasets
 
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.bases.sts import pairs_to_dataset
+from mteb_ext.bases.task import DEFAULT_SUBSET
 from mteb_ext.data.records import Question
 from mteb_ext.errors import DataError
 
@@ -32,7 +33,7 @@ def load_dataset(
     task = _task(name)
     if issubclass(task, PaperSTS):
         return _load_pairs(task, split, subset)
-    if subset not in {None, "default"}:
+    if subset not in {None, DEFAULT_SUBSET}:
         raise DataError(f"{name} has no subsets; leave subset out.")
     questions, _ = task.load(split)
     if not raw and issubclass(task, PaperRanking):
@@ -54,12 +55,15 @@ def _task(name: str) -> type[PaperTask]:
 
 
 def _load_pairs(task: type[PaperSTS], split: str, subset: str | None) -> Dataset:
-    subsets = list(task.protocol.facts.get(split, ["default"])) if subset is None else [subset]
-    parts = [(name, pairs_to_dataset(task.load(split, name)[0])) for name in subsets]
-    if subsets == ["default"]:
-        return parts[0][1]
+    subsets = list(task.protocol.facts.get(split, [DEFAULT_SUBSET]))
+    if subset is not None or subsets == [DEFAULT_SUBSET]:
+        return pairs_to_dataset(task.load(split, subset or DEFAULT_SUBSET)[0])
+    parts = [pairs_to_dataset(task.load(split, name)[0]) for name in subsets]
     return concatenate_datasets(
-        [part.add_column("subset", [name] * len(part)) for name, part in parts]
+        [
+            part.add_column("subset", [name] * len(part))
+            for name, part in zip(subsets, parts, strict=True)
+        ]
     )
 
 

@@ -1,8 +1,9 @@
 """Time and memory of the metric kernels beside the libraries that compute the same numbers.
 
-Run ``python scripts/benchmark_kernels.py`` (or with ``--quick``). Each row is the median of
-several runs. Trust the ratios rather than the seconds: the two times of a row share a machine and
-a moment. Their results are first checked to be equal. ``growth`` is the exponent of the time between a size and the one before: 1 is linear.
+Run ``python scripts/benchmark_kernels.py``, or with ``--quick``. Each time is the median of several
+runs. Trust the ratios rather than the seconds: the two times of a row share a machine and a moment.
+Their results are first checked to be equal. ``growth`` is the exponent of the time between a size
+and the one before; 1 is linear.
 """
 
 from __future__ import annotations

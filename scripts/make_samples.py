@@ -1258,6 +1258,34 @@ WMT17_WITH_BOM = {("de-en", "online-X.0")}
 # --------------------------------------------------------------------------------------
 
 DA_WMT15 = {
+    "cs-en": [
+        (
+            "Knihovna otevírá v devět hodin.",
+            "The library opens at nine o'clock.",
+            "The library opens at nine.",
+            "0.871240953318204",
+        ),
+        (
+            "Na střeše sedí dvě kočky.",
+            "Two cats are sitting on the roof.",
+            "On roof is two cat.",
+            "-0.640218877305516",
+        ),
+    ],
+    "ru-en": [
+        (
+            "Почта закрыта до понедельника.",
+            "The post office is closed until Monday.",
+            "The mail is closed before Monday.",
+            "-0.218740665120937",
+        ),
+        (
+            "В саду зацвели яблони.",
+            "The apple trees in the garden have blossomed.",
+            "Apple trees blossomed in the garden.",
+            "0.733092518846271",
+        ),
+    ],
     "de-en": [
         (
             "Das Café am Bahnhof bleibt im Winter offen.",
@@ -1326,6 +1354,62 @@ DA_WMT15 = {
 }
 
 DA_WMT16 = {
+    "cs-en": [
+        (
+            "Most byl postaven z kamene.",
+            "The bridge was built of stone.",
+            "The bridge was built from stone.",
+            "0.914302277658840",
+        ),
+        (
+            "Pekař zapomněl na sůl.",
+            "The baker forgot the salt.",
+            "Baker forgot on salt.",
+            "-0.455178209934462",
+        ),
+    ],
+    "de-en": [
+        (
+            "Die Fähre fährt zweimal am Tag.",
+            "The ferry runs twice a day.",
+            "The ferry goes two times on the day.",
+            "0.108846213370925",
+        ),
+        (
+            "Im Keller steht ein altes Klavier.",
+            "There is an old piano in the cellar.",
+            "In the basement there is an old piano.",
+            "0.688215503147764",
+        ),
+    ],
+    "fi-en": [
+        (
+            "Lapset rakensivat lumilinnan.",
+            "The children built a snow castle.",
+            "The children built a snow castle.",
+            "1.20733516648029",
+        ),
+        (
+            "Juna oli tunnin myöhässä.",
+            "The train was an hour late.",
+            "Train hour was late.",
+            "-0.392650874119533",
+        ),
+    ],
+    "ru-en": [
+        (
+            "Дети кормят уток у пруда.",
+            "The children are feeding the ducks by the pond.",
+            "Children feed ducks at the pond.",
+            "0.541907736288105",
+        ),
+        (
+            "Ключ лежит под ковриком.",
+            "The key is under the mat.",
+            "The key lies under rug.",
+            "-0.077315482960014",
+        ),
+    ],
     "ro-en": [
         (
             "Vecinii au plantat tei pe toată strada.",

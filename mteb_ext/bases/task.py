@@ -111,16 +111,16 @@ class PaperTask(AbsTask):
         with errors_named(cls.metadata.name, split, subset):
             if split not in cls.protocol.facts:
                 raise DataError(f"there is no such split; there are {', '.join(cls.splits())}.")
+            facts = cls._facts(split, subset)
             content = cls.read(cls.source, split, subset)
-            return content, cls._verified_revision(content, split, subset)
+            return content, cls._verified_revision(content, facts, split)
 
     @classmethod
     def _verified_revision(
-        cls, content: Pairs | Sequence[Question], split: str, subset: str
+        cls, content: Pairs | Sequence[Question], facts: PairFacts | QuestionFacts, split: str
     ) -> str:
         if isinstance(cls.source, SampleFiles):
             return cls.metadata.revision
-        facts = cls._facts(split, subset)
         if isinstance(cls.protocol, RankingProtocol):
             check_counts(content, facts, cls.protocol.keep_in(split))
         else:

@@ -322,9 +322,7 @@ def _tie_groups(
     none = np.empty(0, dtype=np.int64)
     parts, tied = [_Groups(none, none, none, none)], [none]
     for queries, candidates in _blocks(offsets):
-        groups, queries_tied = _block_groups(
-            queries, scores[candidates], relevant[candidates], ties
-        )
+        groups, queries_tied = _block_groups(scores, relevant, queries, candidates, ties)
         parts.append(groups)
         tied.append(queries_tied)
     return _Groups(*map(np.concatenate, zip(*parts, strict=True))), np.concatenate(tied)
@@ -340,36 +338,39 @@ def _blocks(offsets: _Int) -> Iterator[tuple[_Int, _Int]]:
 
 
 def _block_groups(
-    queries: _Int, scores: npt.NDArray[np.generic], relevant: _Bool, ties: TieOrder
+    scores: npt.NDArray[np.generic],
+    relevant: _Bool,
+    queries: _Int,
+    candidates: _Int,
+    ties: TieOrder,
 ) -> tuple[_Groups, _Int]:
-    """Sort the rows of a ``(B, length)`` matrix, a query each; returns as `_tie_groups` does."""
+    """Sort a block of queries, as `_blocks` yields it; returns as `_tie_groups` does."""
     # Reversing an ascending sort, not negating the scores, suits every type of number. When
     # stable, it puts the later of two tied candidates first.
     kind: Literal["stable"] | None = "stable" if ties == "trec_eval" else None
-    order = np.argsort(scores, axis=1, kind=kind)[:, ::-1]
-    scores = np.take_along_axis(scores, order, axis=1)
-    relevant = np.take_along_axis(relevant, order, axis=1)
+    order = np.argsort(scores[candidates], axis=1, kind=kind)[:, ::-1]
+    ranked = candidates[:, :1] + order  # the candidates of a query are consecutive
 
-    opens = np.ones(scores.shape, dtype=np.bool_)
-    np.not_equal(scores[:, 1:], scores[:, :-1], out=opens[:, 1:])
-    first = np.flatnonzero(opens)
-    size = np.diff(first, append=opens.size)
-    count = np.add.reduceat(relevant.ravel(), first, dtype=np.int64)
-    some = count > 0
-    size, count = size[some], count[some]
-    row, start = np.divmod(first[some], scores.shape[1])
-    query = queries[row]
-    tied = query[count < size]
+    # Places count through the block, row by row; `first` is where each tie group begins.
+    ranked_scores = scores[ranked]
+    opens = np.ones(ranked.shape, dtype=np.bool_)
+    np.not_equal(ranked_scores[:, 1:], ranked_scores[:, :-1], out=opens[:, 1:])
+    first = np.append(np.flatnonzero(opens), opens.size)
+    hits = np.flatnonzero(relevant[ranked])
+    group, count = np.unique(np.searchsorted(first, hits, side="right") - 1, return_counts=True)
+    place, size = first[group], first[group + 1] - first[group]
+    length = ranked.shape[1]
+    tied = queries[place[count < size] // length]
 
     if ties == "best":
         size = count
     elif ties == "worst":
-        start, size = start + size - count, count
+        place, size = place + size - count, count
     elif ties == "trec_eval":
-        row, start = np.nonzero(relevant)
-        query, size = queries[row], np.ones_like(row)
-        count = size
-    return _Groups(query, start, size, count), tied
+        place = hits
+        size = count = np.ones_like(hits)
+    row, start = np.divmod(place, length)
+    return _Groups(queries[row], start, size, count), tied
 
 
 def _relevant_above(groups: _Groups) -> _Int:

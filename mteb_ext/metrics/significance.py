@@ -25,7 +25,9 @@ from mteb_ext.errors import UndefinedMetricError
 from mteb_ext.metrics.correlation import pearson, pearson_batch, spearman
 
 __all__ = [
+    "Alternative",
     "Interval",
+    "Method",
     "Outcome",
     "benjamini_hochberg",
     "compare_correlations",

@@ -1,0 +1,181 @@
+"""The command lines as a user types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import mteb
+import pytest
+from conftest import ToyCrossEncoder, toy_meta
+
+from mteb_ext.cli import main
+
+SAMPLES = ["JACSTS.sample", "QABot.sample", "WikiQA.sample", "TRECQA.sample"]
+
+
+@pytest.fixture
+def results(tmp_path, no_data):
+    """Results of the default baseline on four samples."""
+    folder = tmp_path / "results"
+    mteb.evaluate(
+        mteb.get_model("mteb-ext/token-cosine"),
+        mteb.get_tasks(tasks=[*SAMPLES, "STS17SemEval.sample"]),
+        cache=mteb.ResultCache(folder),
+        encode_kwargs={"show_progress_bar": False},
+    )
+    return folder
+
+
+def run_mteb(*arguments, folder, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "mteb", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "MTEB_EXT_OFFLINE": "1", **environment},
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.process
+def test_mteb_run_without_a_model_runs_the_lexical_baseline(tmp_path):
+    done = run_mteb("run", "-t", "JACSTS.sample", "WikiQA.sample", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stdout.splitlines() if "mteb-ext/token-cosine" in line]
+    assert "No model given" in said[0]
+    written = {path.name for path in tmp_path.rglob("*.sample.json")}
+    assert written == {"JACSTS.sample.json", "WikiQA.sample.json"}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("tasks", [["STS12"], ["WikiQA.sample", "STS12"], []])
+def test_a_run_with_other_tasks_keeps_mtebs_own_error(tmp_path, tasks):
+    done = run_mteb("run", *(["-t", *tasks] if tasks else []), folder=tmp_path)
+    assert done.returncode != 0
+    assert "No model given" not in done.stdout
+
+
+@pytest.mark.process
+def test_mteb_run_with_private_data_missing_goes_on(tmp_path):
+    done = run_mteb(
+        "run", "-t", "QABot", "WikiQA.sample", folder=tmp_path, MTEB_EXT_DATA=str(tmp_path)
+    )
+    assert done.returncode == 0, done.stderr
+    assert "github.com/ccilab-doshisha/SDJC" in "".join(
+        (done.stdout + done.stderr).split()
+    )  # the terminal wraps it
+    assert [path.name for path in tmp_path.rglob("*.sample.json")] == ["WikiQA.sample.json"]
+    assert not list(tmp_path.rglob("QABot.json"))
+
+
+@pytest.mark.process
+def test_mteb_lists_the_tasks_and_the_benchmarks(tmp_path):
+    listed = run_mteb("available-tasks", "-t", "JACSTS", "QABot", folder=tmp_path).stdout
+    assert "JACSTS" in listed
+    assert "QABot" in listed
+    filtered = run_mteb("available-tasks", "-l", "jpn", "--task-types", "STS", folder=tmp_path)
+    assert "JACSTS" in filtered.stdout
+    assert "WikiQA" not in filtered.stdout
+    shown = run_mteb("available-benchmarks", "-b", "TANDA-AS2", folder=tmp_path).stdout
+    assert "TRECQA" in shown
+
+
+def test_tasks(capsys):
+    assert main(["tasks"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("JACSTS", "QABot", "on request", "spearman"))
+
+
+def test_fetch_says_what_is_missing(no_data, capsys):
+    assert main(["fetch", "WikiQA"]) == 1
+    assert "WikiQA (test)" in capsys.readouterr().err
+    assert main(["fetch", "QABot"]) == 1
+    assert "Ask them for it" in capsys.readouterr().err
+    assert main(["fetch", "STS12"]) == 1
+    assert "not a task of mteb_ext" in capsys.readouterr().err
+    assert main(["fetch", "WikiQAA"]) == 1
+    assert "Did you mean: 'WikiQA'" in capsys.readouterr().err
+    assert main(["fetch", "WikiQA.sample"]) == 0
+    assert "here and verified" in capsys.readouterr().out
+
+
+@pytest.mark.real_data
+def test_fetch_verifies_what_is_here(capsys):
+    assert main(["fetch"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("here and verified") == 8
+    assert "QABot: not here" in shown
+
+
+def test_report(results, capsys):
+    assert main(["report", str(results)]) == 0
+    shown = capsys.readouterr().out
+    for name in SAMPLES:
+        assert name.removesuffix(".sample") in shown
+    assert "sample" in shown
+    assert main(["report", str(results), "--published"]) == 0
+
+
+def test_report_shows_the_headline_of_the_result_files(results, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+    main(["report", str(results)])
+    lines = capsys.readouterr().out.splitlines()
+    for path in results.rglob("*.sample.json"):
+        scores = json.loads(path.read_text())["scores"]["test"]
+        mean = sum(subset["main_score"] for subset in scores) / len(scores)
+        (line,) = [line for line in lines if path.stem in line]
+        assert f"{mean:.4f}" in line
+        key = "headline_ci95_low" if len(scores) > 1 else "ci95_low"
+        assert f"{scores[-1][key]:.4f}" in line
+
+
+def test_report_of_an_empty_folder(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 1
+    assert "holds no results of mteb_ext's tasks" in capsys.readouterr().err
+
+
+@pytest.fixture
+def predictions(tmp_path, no_data):
+    """Predictions of a good and a bad model on a ranking and an STS sample."""
+    good = mteb.get_model("mteb-ext/token-cosine")
+    bad = ToyCrossEncoder(lambda a, b: -len(b))
+    bad.mteb_model_meta = toy_meta("test/bad")
+    for name, model in (("good", good), ("bad", bad)):
+        mteb.evaluate(
+            model,
+            mteb.get_tasks(tasks=["WikiQA.sample", "STS17SemEval.sample"]),
+            cache=None,
+            encode_kwargs={"show_progress_bar": False},
+            prediction_folder=tmp_path / name,
+        )
+    return tmp_path
+
+
+@pytest.mark.parametrize("task", ["WikiQA.sample", "STS17SemEval.sample"])
+def test_compare(predictions, task, capsys):
+    assert main(["compare", task, str(predictions / "good"), str(predictions / "bad")]) == 0
+    shown = capsys.readouterr().out
+    assert "Holm" in shown
+
+
+def test_compare_without_predictions(predictions, capsys):
+    assert main(["compare", "JACSTS.sample", str(predictions / "good"), str(predictions)]) == 1
+    assert "--prediction-folder" in capsys.readouterr().err
+
+
+@pytest.mark.models
+def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, capsys):
+    folder = tmp_path / "results"
+    arguments = ["-m", str(minilm_folder), "-t", "WikiQA.sample", "--output-folder", str(folder)]
+    assert main(["run", *arguments]) == 0
+    assert main(["report", str(folder)]) == 0
+    assert "WikiQA" in capsys.readouterr().out
+
+
+def test_run_of_what_is_no_folder(capsys):
+    assert main(["run", "-m", "org/model", "-t", "WikiQA"]) == 1
+    assert "mteb run -m org/model -t WikiQA" in capsys.readouterr().err
