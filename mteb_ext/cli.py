@@ -6,10 +6,11 @@ Evaluating is mteb's own job: ``mteb run -m MODEL -t WikiQA``.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mteb_ext.errors import MtebExtError
 
@@ -112,21 +113,43 @@ def _fetch(arguments: argparse.Namespace) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     import mteb
     from mteb.cache import ResultCache
-    from sentence_transformers import CrossEncoder, SentenceTransformer
 
     if not arguments.model.is_dir():
         raise MtebExtError(
             f"{arguments.model} is not a folder. For a model by its hub name: "
             f"mteb run -m {arguments.model} -t {' '.join(arguments.tasks)}"
         )
-    load = CrossEncoder if arguments.cross_encoder else SentenceTransformer
     mteb.evaluate(
-        load(str(arguments.model)),
+        _local_model(arguments.model, is_cross_encoder=arguments.cross_encoder),
         mteb.get_tasks(tasks=arguments.tasks, eval_splits=arguments.eval_splits),
         cache=ResultCache(arguments.output_folder),
         encode_kwargs={"batch_size": arguments.batch_size},
         prediction_folder=arguments.prediction_folder,
     )
+
+
+def _local_model(folder: Path, *, is_cross_encoder: bool) -> Any:  # noqa: ANN401 - either wrapper
+    """Load a model under a name and revision of its own.
+
+    mteb names every local model alike, and would take one's cached results for another's. The
+    revision is a digest of the files, so that a model trained further is a new one.
+    """
+    from mteb.models import CrossEncoderWrapper, SentenceTransformerEncoderWrapper
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with file.open("rb") as content:
+            digest.update(str(file.relative_to(folder)).encode())
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    model = (
+        CrossEncoderWrapper(CrossEncoder(str(folder)))
+        if is_cross_encoder
+        else SentenceTransformerEncoderWrapper(SentenceTransformer(str(folder)))
+    )
+    identity = {"name": f"local/{folder.resolve().name}", "revision": digest.hexdigest()[:16]}
+    model.mteb_model_meta = model.mteb_model_meta.model_copy(update=identity)
+    return model
 
 
 def _report(arguments: argparse.Namespace) -> None:

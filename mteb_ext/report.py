@@ -55,7 +55,7 @@ def results_table(folder: Path) -> Table:
                 model,
                 result.task_name,
                 split,
-                f"mean {task.metadata.main_score}" if len(scores) > 1 else task.metadata.main_score,
+                _metric_name(task, len(scores)),
                 f"{result.get_score(splits=[split]):.4f}",
                 "" if low is None else f"{low:.4f} to {high:.4f}",
                 _data_kind(result, task),
@@ -114,7 +114,8 @@ def published_scores(
                 for metric, key in keys.items()
             },
         )
-    if by_subset and result.task_name in _HEADLINE_VARIANTS:
+    complete = len(by_subset) == len(result.task.metadata.hf_subsets)
+    if complete and result.task_name in _HEADLINE_VARIANTS:
         metric = result.task.metadata.main_score
         yield _HEADLINE_VARIANTS[result.task_name], {("", metric): result.get_score(["test"])}
 
@@ -179,6 +180,13 @@ def _paper_results(folder: Path) -> Iterator[tuple[str, TaskResult, PaperTask]]:
             f"{folder} holds no results of mteb_ext's tasks. Run 'mteb run -m MODEL -t WikiQA "
             f"--output-folder {folder}' first, or name another folder."
         )
+
+
+def _metric_name(task: PaperTask, n_subsets: int) -> str:
+    n_all = len(task.metadata.hf_subsets)
+    if n_subsets < n_all:  # a run that is not over, or was asked for some languages only
+        return f"mean {task.metadata.main_score} of {n_subsets} of {n_all} subsets"
+    return f"mean {task.metadata.main_score}" if n_all > 1 else task.metadata.main_score
 
 
 def _headline_interval(scores: list[Any]) -> tuple[float, float] | tuple[None, None]:

@@ -168,12 +168,24 @@ def test_compare_without_predictions(predictions, capsys):
 
 
 @pytest.mark.models
-def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, capsys):
+def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
     folder = tmp_path / "results"
     arguments = ["-m", str(minilm_folder), "-t", "WikiQA.sample", "--output-folder", str(folder)]
     assert main(["run", *arguments]) == 0
     assert main(["report", str(folder)]) == 0
-    assert "WikiQA" in capsys.readouterr().out
+    assert "local/model" in capsys.readouterr().out
+    (meta,) = folder.rglob("model_meta.json")
+    assert len(json.loads(meta.read_text())["revision"]) == 16
+
+
+def test_a_result_with_subsets_missing_says_so(tmp_path, no_data, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+    task = mteb.get_task("STS17SemEval.sample", hf_subsets=["3-es-es", "5-en-en"])
+    cache = mteb.ResultCache(tmp_path)
+    mteb.evaluate(mteb.get_model("mteb-ext/token-cosine"), task, cache=cache)
+    assert main(["report", str(tmp_path)]) == 0
+    assert "2 of 6 subsets" in capsys.readouterr().out
 
 
 def test_run_of_what_is_no_folder(capsys):
