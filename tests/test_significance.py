@@ -406,3 +406,17 @@ class TestManyComparisons:
     def test_what_is_not_a_list_of_p_values(self, correct, bad):
         with pytest.raises(ValueError, match="one-dimensional array of numbers from 0 to 1"):
             correct(bad)
+
+
+def test_large_samples_take_groups_and_agree_with_single_observations(monkeypatch):
+    rng = np.random.default_rng(3)
+    x = rng.exponential(size=600)
+    y = x + rng.exponential(size=600)
+    exact = correlation_interval(x, y)
+    monkeypatch.setattr(significance, "_SINGLE", 500)
+    monkeypatch.setattr(significance, "_GROUPS", 100)
+    grouped = correlation_interval(x, y)
+    assert grouped == pytest.approx(exact, abs=0.003)
+    assert grouped != exact
+    monkeypatch.setattr(significance, "_GROUPS", 97)  # 600 is no multiple of it
+    assert correlation_interval(x, y) == pytest.approx(exact, abs=0.003)
