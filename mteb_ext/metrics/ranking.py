@@ -356,9 +356,10 @@ def _block_groups(
     opens = np.ones(ranked.shape, dtype=np.bool_)
     np.not_equal(ranked_scores[:, 1:], ranked_scores[:, :-1], out=opens[:, 1:])
     first = np.append(np.flatnonzero(opens), opens.size)
-    hits = np.flatnonzero(relevant[ranked])
-    group, count = np.unique(np.searchsorted(first, hits, side="right") - 1, return_counts=True)
-    place, size = first[group], first[group + 1] - first[group]
+    hit = relevant[ranked]
+    count = np.diff(np.append(0, np.cumsum(hit))[first])  # relevant candidates of each group
+    group = np.flatnonzero(count)
+    place, size, count = first[group], np.diff(first)[group], count[group]
     length = ranked.shape[1]
     tied = queries[place[count < size] // length]
 
@@ -367,8 +368,8 @@ def _block_groups(
     elif ties == "worst":
         place, size = place + size - count, count
     elif ties == "trec_eval":
-        place = hits
-        size = count = np.ones_like(hits)
+        place = np.flatnonzero(hit)
+        size = count = np.ones_like(place)
     row, start = np.divmod(place, length)
     return _Groups(queries[row], start, size, count), tied
 
