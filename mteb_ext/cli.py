@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from mteb_ext.errors import MtebExtError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from mteb_ext.bases import PaperTask
 
 
@@ -153,11 +155,11 @@ def _local_model(folder: Path, *, is_cross_encoder: bool) -> Any:  # noqa: ANN40
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from mteb_ext.report import published_table, results_table
+    from mteb_ext.report import published_tables, results_tables
 
-    _print(results_table(arguments.folder))
+    _print(*results_tables(arguments.folder))
     if arguments.published:
-        _print(published_table(arguments.folder))
+        _print(*published_tables(arguments.folder))
 
 
 def _compare(arguments: argparse.Namespace) -> None:
@@ -186,7 +188,9 @@ def _paper_tasks(names: Sequence[str] = ()) -> list[type[PaperTask]]:
     return tasks
 
 
-def _print(renderable: object) -> None:
+def _print(*tables: Table) -> None:
     from rich.console import Console
 
-    Console().print(renderable)
+    console = Console()
+    for table in tables:
+        console.print(table)

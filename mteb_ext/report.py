@@ -38,62 +38,73 @@ _SUBSET_VARIANTS = {
 _HEADLINE_VARIANTS = {"STS17SemEval": "mean-of-6", "WMT17Metrics": "mean-of-7-pairs"}
 
 
-def results_table(folder: Path) -> Table:
+def results_tables(folder: Path) -> Iterator[Table]:
     """The headline of every result in a folder, with its interval and the data it is on.
 
     Args:
         folder: What ``mteb run --output-folder`` was given.
 
+    Yields:
+        A table a model.
+
     Raises:
         DataError: If there is no result of this package's tasks in it.
     """
-    table = Table("model", "task", "split", "metric", "score", "95% interval", "data")
-    for model, result, task in _paper_results(folder):
-        for split, scores in result.scores.items():
-            low, high = _headline_interval(scores)
-            table.add_row(
-                model,
-                result.task_name,
-                split,
-                _metric_name(task, len(scores)),
-                f"{result.get_score(splits=[split]):.4f}",
-                "" if low is None else f"{low:.4f} to {high:.4f}",
-                _data_kind(result, task),
-            )
-    return table
+    for model, results in _paper_results(folder).items():
+        table = _table(model, "task", "split", "metric", "score", "95% interval", "data")
+        for result, task in results:
+            for split, scores in result.scores.items():
+                low, high = _headline_interval(scores)
+                table.add_row(
+                    result.task_name,
+                    split,
+                    _metric_name(task, len(scores)),
+                    f"{result.get_score(splits=[split]):.4f}",
+                    "" if low is None else f"{low:.3f} to {high:.3f}",
+                    _data_kind(result, task),
+                )
+        yield table
 
 
-def published_table(folder: Path) -> Table:
+def published_tables(folder: Path) -> Iterator[Table]:
     """Every result beside the best published number of the same protocol variant.
+
+    Yields:
+        A table a model, for those that have a result on a paper's own data.
 
     Raises:
         DataError: If there is no result of this package's tasks in the folder.
     """
-    table = Table(
-        "model", "task", "subset", "metric", "variant", "score", "best published", "better"
-    )
-    for model, result, task in _paper_results(folder):
-        if task.metadata.name not in TASKS or _data_kind(result, task) != "paper's":
+    for model, results in _paper_results(folder).items():
+        table = _table(
+            model, "task", "subset", "metric", "variant", "score", "best published", "better"
+        )
+        for result, task in results:
+            if result.task_name in TASKS and _data_kind(result, task) == "paper's":
+                for variant, scores in published_scores(result):
+                    _add_published(table, result.task_name, variant, scores)
+        if table.row_count:
+            yield table
+
+
+def _add_published(
+    table: Table, task: str, variant: str, scores: Mapping[tuple[str, str], float]
+) -> None:
+    frame = compare_published(task, scores, variant=variant)
+    for (subset, metric), value in scores.items():
+        rows = frame[(frame["subset"] == subset) & (frame["metric"] == metric) & ~frame["ours"]]
+        if rows.empty:
             continue
-        for variant, scores in published_scores(result):
-            frame = compare_published(task.metadata.name, scores, variant=variant, system=model)
-            for (subset, metric), value in scores.items():
-                rows = frame[(frame["subset"] == subset) & (frame["metric"] == metric)]
-                others = rows[~rows["ours"]].sort_values("value", ascending=False)
-                if others.empty:
-                    continue
-                best = others.iloc[0]
-                table.add_row(
-                    model,
-                    result.task_name,
-                    subset,
-                    metric,
-                    variant,
-                    f"{value:.4f}",
-                    f"{best['value']:.4f} {best['system']}",
-                    f"{int((others['value'] > value).sum())} of {len(others)}",
-                )
-    return table
+        best = rows.loc[rows["value"].idxmax()]
+        table.add_row(
+            task,
+            subset or "mean",
+            metric,
+            variant,
+            f"{value:.4f}",
+            f"{best['value']:.4f} {best['system']}",
+            f"{int((rows['value'] > value).sum())} of {len(rows)}",
+        )
 
 
 def published_scores(
@@ -149,7 +160,7 @@ def comparison_table(task_name: str, first: Path, second: Path) -> Table:
         for split in task.eval_splits
     ]
     adjusted = significance.holm([row[-1].p_value for row in rows])
-    table = Table("subset", "split", *map(str, names), "statistic", "p", "p (Holm)")
+    table = _table(task_name, "subset", "split", *map(str, names), "statistic", "p", "p (Holm)")
     for (subset, split, a, b, outcome), p in zip(rows, adjusted, strict=True):
         table.add_row(
             subset,
@@ -163,23 +174,32 @@ def comparison_table(task_name: str, first: Path, second: Path) -> Table:
     return table
 
 
-def _paper_results(folder: Path) -> Iterator[tuple[str, TaskResult, PaperTask]]:
-    found = False
+def _table(title: str, *columns: str) -> Table:
+    """A table whose names are never cut: they would not be names any more."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in {"task", "subset"})
+    return table
+
+
+def _paper_results(folder: Path) -> dict[str, list[tuple[TaskResult, PaperTask]]]:
+    """The results of this package's tasks, by model, both in the order of their names."""
+    found: dict[str, list[tuple[TaskResult, PaperTask]]] = {}
     results = ResultCache(folder).load_results(include_remote=False, require_model_meta=False)
-    for model in results.model_results:
-        for result in model.task_results:
+    for model in sorted(results.model_results, key=lambda model: str(model.model_name)):
+        for result in sorted(model.task_results, key=lambda result: result.task_name):
             try:
                 task = result.task
             except KeyError:
                 continue  # a task of a plugin that is not installed here
             if isinstance(task, PaperTask):
-                found = True
-                yield model.model_name, result, task
+                found.setdefault(str(model.model_name), []).append((result, task))
     if not found:
         raise DataError(
             f"{folder} holds no results of mteb_ext's tasks. Run 'mteb run -m MODEL -t WikiQA "
             f"--output-folder {folder}' first, or name another folder."
         )
+    return found
 
 
 def _metric_name(task: PaperTask, n_subsets: int) -> str:
@@ -201,7 +221,7 @@ def _headline_interval(scores: list[Any]) -> tuple[float, float] | tuple[None, N
 
 def _data_kind(result: TaskResult, task: PaperTask) -> str:
     if result.dataset_revision == "sample":
-        return "made-up sample"
+        return "sample"
     return "paper's" if result.dataset_revision == task.metadata.revision else "another edition"
 
 

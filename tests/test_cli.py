@@ -130,7 +130,7 @@ def test_report_shows_the_headline_of_the_result_files(results, monkeypatch, cap
         (line,) = [line for line in lines if path.stem in line]
         assert f"{mean:.4f}" in line
         key = "headline_ci95_low" if len(scores) > 1 else "ci95_low"
-        assert f"{scores[-1][key]:.4f}" in line
+        assert f"{scores[-1][key]:.3f} to " in line
 
 
 def test_report_of_an_empty_folder(tmp_path, capsys):
