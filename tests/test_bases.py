@@ -9,7 +9,7 @@ import mteb
 import numpy as np
 import pytest
 import pytrec_eval
-from conftest import ToyCrossEncoder, ToyEncoder, ToySearch, spread, write_qabot
+from conftest import ToyCrossEncoder, ToyEncoder, ToySearch, spread, toy_meta, write_qabot
 from scipy import stats
 
 from mteb_ext import DataError, DataNotProvidedError, ProtocolError, UndefinedMetricError
@@ -402,6 +402,19 @@ def test_predictions_are_written(tmp_path):
     evaluate(make_ranking(QUESTIONS), ToyCrossEncoder(by_table), prediction_folder=tmp_path)
     written = json.loads((tmp_path / "MadeUpRanking_predictions.json").read_text())
     assert written["default"]["test"]["q2"] == {"q2/0": 0.2, "q2/1": 0.7, "q2/2": 0.6}
+
+
+@pytest.mark.parametrize("kind", ["ranking", "sts"])
+def test_two_models_do_not_mix_in_one_prediction_folder(tmp_path, kind):
+    task = make_ranking(QUESTIONS) if kind == "ranking" else make_sts({"default": PAIRS})
+    model = ToyCrossEncoder(lambda a, b: float(sum(map(ord, b))))
+    evaluate(task, model, prediction_folder=tmp_path)
+    evaluate(task, model, prediction_folder=tmp_path)
+    other = ToyCrossEncoder(lambda a, b: -float(sum(map(ord, b))))
+    other.mteb_model_meta = toy_meta("test/other")
+    with pytest.raises(ProtocolError, match="holds the predictions of test/toy-cross"):
+        evaluate(task, other, prediction_folder=tmp_path)
+    assert other.seen == []
 
 
 # --- QABot: data that only the user has ----------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import zipfile
 
 import pytest
@@ -202,7 +203,18 @@ def test_question_folders(tmp_path):
     assert two.candidates == ['say "c"']
 
 
+def test_a_very_long_answer_is_no_obstacle(tmp_path):
+    limit = csv.field_size_limit()
+    make_query(tmp_path, "1", "How?\n", f"question,answer,label\r\na,{'x' * 200_000},1\r\n")
+    (question,) = readers.read_question_folders(tmp_path)
+    assert question.candidates == ["a"]
+    assert csv.field_size_limit() == limit
+
+
 def test_damaged_question_folders(tmp_path):
+    make_query(tmp_path / "cut", "1", "How?\n", 'question,answer,label\r\n"never closed,b,1\r\n')
+    with pytest.raises(DataError, match="record 1: the question or the label is missing"):
+        readers.read_question_folders(tmp_path / "cut")
     make_query(tmp_path, "1", "How?\n", "question,answer\r\na,b\r\n")
     with pytest.raises(DataError, match="expected the columns question and label"):
         readers.read_question_folders(tmp_path)

@@ -96,6 +96,7 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
     ) -> dict[str, float]:
         call = Call(self.metadata, hf_split, hf_subset)
         with errors_named(self.metadata.name, hf_split, hf_subset):
+            self._check_prediction_folder(model, prediction_folder)
             lists = _CandidateLists.of(data_split)
             with timer("Scoring candidates", split=hf_split, subset=hf_subset):
                 if isinstance(model, SearchProtocol):

@@ -95,6 +95,7 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         **kwargs: Any,
     ) -> dict[str, float]:
         with errors_named(self.metadata.name, hf_split, hf_subset):
+            self._check_prediction_folder(model, prediction_folder)
             scorer = ProtocolModel(  # AbsTask.evaluate has turned search models away
                 model,  # type: ignore[arg-type]
                 Call(self.metadata, hf_split, hf_subset),

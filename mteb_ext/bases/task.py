@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mteb.abstasks import AbsTask
 from mteb.timing import TimingStack
@@ -22,6 +24,9 @@ from mteb_ext.protocol import (
     QuestionFacts,
     RankingProtocol,
 )
+
+if TYPE_CHECKING:
+    from mteb.models import MTEBModels
 
 logger = logging.getLogger(__name__)
 
@@ -174,6 +179,23 @@ class PaperTask(AbsTask):
         with timer("Dataset transform"):
             self.dataset_transform(num_proc=num_proc)
         self.data_loaded = True
+
+    def _check_prediction_folder(self, model: MTEBModels, folder: Path | None) -> None:
+        """Refuse to write one model's predictions into another's file, as mteb would.
+
+        Raises:
+            ProtocolError: If the folder holds predictions of this task by another model.
+        """
+        path = folder / self.prediction_file_name if folder else None
+        if path is None or not path.exists():
+            return
+        meta = model.mteb_model_meta
+        held = json.loads(path.read_text("utf-8"))["mteb_model_meta"]
+        if held != {"model_name": meta.name, "revision": meta.revision}:
+            raise ProtocolError(
+                f"{path} holds the predictions of {held['model_name']}, revision "
+                f"{held['revision']}. Give every model a prediction folder of its own."
+            )
 
     @abstractmethod
     def _load_splits(self) -> set[str]:

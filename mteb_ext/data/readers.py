@@ -67,7 +67,16 @@ def read_question_folders(folder: Path) -> list[Question]:
 
 
 def _read_candidate_questions(path: Path) -> tuple[list[str], list[int]]:
-    rows = csv.DictReader(io.StringIO(_text(path, "utf-8-sig"), newline=""))
+    limit = csv.field_size_limit(len(text := _text(path, "utf-8-sig")) + 1)  # an answer may be long
+    try:
+        return _candidate_rows(csv.DictReader(io.StringIO(text, newline="")), path)
+    except csv.Error as error:
+        raise DataError(f"{path} is not a readable CSV file: {error}") from error
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _candidate_rows(rows: csv.DictReader[str], path: Path) -> tuple[list[str], list[int]]:
     if not {"question", "label"} <= set(rows.fieldnames or ()):
         raise DataError(f"{path}: expected the columns question and label, found {rows.fieldnames}")
     candidates, labels = [], []
