@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
+SUPPORTED_MTEB = ">=2.26,<3"
+
 TYPE_CHECKING = False  # typing is not worth its import here; type checkers know this name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,9 +101,20 @@ def _fill_waiting() -> None:
 
 
 def _warn(error: Exception) -> None:
-    import warnings
+    """Say in one sentence why the package is not active, without ever raising."""
+    try:
+        import warnings
+        from importlib.metadata import version
 
-    warnings.warn(f"mteb_ext is not active: {error}", RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"mteb_ext is not active: {error} (mteb {version('mteb')}; supported: "
+            f"mteb{SUPPORTED_MTEB}). mteb itself works; for mteb_ext's tasks install a supported "
+            "mteb or a newer mteb-ext.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    except Exception:
+        print(f"mteb_ext is not active: {error}", file=sys.stderr)
 
 
 def install() -> None:
@@ -110,7 +123,7 @@ def install() -> None:
     Idempotent; never raises.
     """
     try:
-        if os.environ.get("MTEB_EXT_DISABLE", "0") not in {"", "0"}:
+        if os.environ.get("MTEB_EXT_DISABLE", "0").lower() not in {"", "0", "false", "no", "off"}:
             return
         if any(isinstance(finder, _PostImportFinder) for finder in sys.meta_path):
             return

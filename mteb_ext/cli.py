@@ -96,20 +96,24 @@ def _list_tasks(_: argparse.Namespace) -> None:
 
 
 def _fetch(arguments: argparse.Namespace) -> None:
+    for task in _paper_tasks(arguments.tasks):
+        for split in task.splits():
+            _fetch_split(task, split, must=bool(arguments.tasks))
+
+
+def _fetch_split(task: type[PaperTask], split: str, *, must: bool) -> None:
     from mteb_ext.data.sources import DataNotProvidedError
 
-    for task in _paper_tasks(arguments.tasks):
-        metadata = task.metadata
-        try:
-            for split in metadata.eval_splits:
-                for subset in metadata.hf_subsets:
-                    task.load(split, subset)
-        except DataNotProvidedError as error:
-            if arguments.tasks:
-                raise
-            print(f"{metadata.name}: not here. {error}")
-        else:
-            print(f"{metadata.name}: here and verified ({', '.join(metadata.eval_splits)})")
+    name = task.metadata.name
+    try:
+        for subset in task.subsets(split):
+            task.load(split, subset)
+    except DataNotProvidedError as error:
+        if must and split in task.metadata.eval_splits:
+            raise
+        print(f"{name} {split}: not here, and not to be fetched. {error}")
+    else:
+        print(f"{name} {split}: here and verified")
 
 
 def _run(arguments: argparse.Namespace) -> None:

@@ -42,6 +42,8 @@ class Call:
 def answer_key(model: Any, function: Callable[..., Any], call: Call) -> Hashable:  # noqa: ANN401
     """A key that is equal for two calls only if the model answers both alike.
 
+    The prompt type is always part of it: the columns of a batch tell a model the side as well.
+
     Args:
         model: An mteb encoder or cross-encoder.
         function: Its bound ``encode`` or ``predict``.
@@ -50,21 +52,12 @@ def answer_key(model: Any, function: Callable[..., Any], call: Call) -> Hashable
     plain = getattr(function, "__func__", None)
     if plain is SentenceTransformerEncoderWrapper.encode:
         prompt = get_prompt(model.model_prompts, call.task_metadata, call.prompt_type)
-        # Without prompts of the model's own, no prompt and an empty one are the same.
-        return (call.prompt_type, prompt) if _distinguishes_sides(model.model) else prompt or None
+        return call.prompt_type, prompt
     if plain is InstructSentenceTransformerModel.encode:
         return call.prompt_type, model.get_task_instruction(call.task_metadata, call.prompt_type)
     given = {**vars(call), "task_metadata": call.task_metadata.name}
-    return tuple((name, given[name]) for name in sorted(task_arguments_read(function)))
-
-
-def _distinguishes_sides(model: Any) -> bool:  # noqa: ANN401 - a SentenceTransformer
-    """Whether ``encode``, ``encode_query`` and ``encode_document`` may differ for a model.
-
-    They do by the model's own prompts, and where one of its modules is told the side (a router).
-    """
-    takes = getattr(model, "get_model_kwargs", lambda: ["task"])()  # older releases do not say
-    return any((model.prompts or {}).values()) or "task" in takes
+    read = task_arguments_read(function) | {"prompt_type"}
+    return tuple((name, given[name]) for name in sorted(read))
 
 
 def task_arguments_read(function: Callable[..., Any]) -> set[str]:

@@ -55,7 +55,7 @@ def _task(name: str) -> type[PaperTask]:
 
 
 def _load_pairs(task: type[PaperSTS], split: str, subset: str | None) -> Dataset:
-    subsets = list(task.protocol.facts.get(split, [DEFAULT_SUBSET]))
+    subsets = task.subsets(split)
     if subset is not None or subsets == [DEFAULT_SUBSET]:
         return pairs_to_dataset(task.load(split, subset or DEFAULT_SUBSET)[0])
     parts = [pairs_to_dataset(task.load(split, name)[0]) for name in subsets]

@@ -54,7 +54,7 @@ def plugin_tasks() -> list[type[AbsTask]]:
 def _load(name: str, load: Callable[[], Any]) -> list[type[AbsTask]]:
     try:
         loaded = load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # The message is for the user of a plugin, who has no use for a traceback of ours.
         logger.error(  # noqa: TRY400
             "mteb_ext skips the tasks of %s (%s: %s). Mend or remove it; the others are loaded.",
@@ -63,7 +63,12 @@ def _load(name: str, load: Callable[[], Any]) -> list[type[AbsTask]]:
             error,
         )
         return []
-    return list(_task_classes(loaded)) if isinstance(loaded, ModuleType) else [loaded]
+    if isinstance(loaded, ModuleType):
+        return list(_task_classes(loaded))
+    if isinstance(loaded, type) and issubclass(loaded, AbsTask):
+        return [loaded]
+    logger.error("mteb_ext skips %s: it is neither a task class nor a module.", name)
+    return []
 
 
 def _task_classes(module: ModuleType) -> Iterator[type[AbsTask]]:
@@ -75,10 +80,11 @@ def _task_classes(module: ModuleType) -> Iterator[type[AbsTask]]:
 
 def _files_in_path() -> Iterator[Path]:
     for folder in filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep)):
-        if not Path(folder).is_dir():
+        path = Path(folder).expanduser()
+        if not path.is_dir():
             logger.error("mteb_ext: %s names %s, which is not a folder.", PATH_VARIABLE, folder)
             continue
-        yield from sorted(p for p in Path(folder).glob("*.py") if not p.name.startswith("_"))
+        yield from sorted(p for p in path.glob("*.py") if not p.name.startswith("_"))
 
 
 def _import_file(file: Path) -> ModuleType:

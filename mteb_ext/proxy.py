@@ -1,12 +1,18 @@
 """ProtocolModel: what stands between a model and the metrics.
 
 It sees to it that the similarity is the protocol's cosine whatever the model's own is, that each
-distinct text goes through the model once, and that nothing that is not a finite number gets on.
+distinct text goes through the model once, and that only finite numbers get on.
+
+What a model has answered is kept for the other tasks of the same run, one ``mteb.evaluate``, and no
+longer: between two runs a model may have been trained, or set otherwise, and that cannot always be
+seen from outside. A run is known by its ``encode_kwargs``: mteb hands the same object to all of its
+tasks.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 import weakref
 from collections import OrderedDict
@@ -17,21 +23,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from datasets import Dataset
 from mteb.models import CrossEncoderProtocol, EncoderProtocol
+from mteb.types import PromptType
 
 from mteb_ext.context import Call, answer_key
 from mteb_ext.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from mteb.types import PromptType
     from numpy.typing import NDArray
     from torch.utils.data import DataLoader
 
 MEMORY_LIMIT = 1 << 30
-"""Bytes of texts, embeddings and scores that are kept for the next task of the same model."""
+"""Bytes of texts, embeddings and scores that are kept for the next task of a run."""
 
 _CHUNK_VALUES = 1 << 22  # embedding values that are gathered at a time for the dot products
-_DECIMALS = 12  # cosines that agree to here are equal: float64 noise must not undo exact ties
-_NO_INFLUENCE = frozenset({"batch_size", "show_progress_bar"})  # encode options, not on the result
+_DECIMALS = 12  # cosines that agree to here tie: float64 noise must not undo what is exactly equal
+_SIDE_COLUMNS = {None: None, PromptType.query: "query", PromptType.document: "body"}
 
 
 @dataclass(frozen=True)
@@ -73,17 +79,19 @@ class ProtocolModel:
 
         Raises:
             ProtocolError: If the model is neither encoder nor cross-encoder, or the options ask for
-                packed bits, of which no cosine can be taken.
+                quantised embeddings: their scale depends on the texts of the same call.
         """
         if not isinstance(model, (EncoderProtocol, CrossEncoderProtocol)):
             raise ProtocolError(
                 f"{type(model).__name__} is neither an mteb encoder nor a cross-encoder"
             )
-        if "binary" in str(encode_kwargs.get("precision")):
+        if encode_kwargs.get("precision") not in {None, "float32"}:
             raise ProtocolError(
-                f"precision={encode_kwargs['precision']!r} packs embeddings into bits, and the "
-                "protocol's cosine is undefined on them. Leave precision out, or use 'int8'."
+                f"precision={encode_kwargs['precision']!r} quantises embeddings on the scale of "
+                "the texts of one call, so that a score depends on what else is encoded. Leave "
+                "precision out."
             )
+        _memory.enter_run(model, encode_kwargs)
         self.is_encoder = isinstance(model, EncoderProtocol)
         self._model = model
         self._call = call
@@ -108,6 +116,10 @@ class ProtocolModel:
         _memory.trim()
         return scores
 
+    def for_ranks(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores as ranks are to be taken of them: cosines that differ by noise are equal."""
+        return scores.round(_DECIMALS) if self.is_encoder else scores
+
     def _cosines(self, left: Texts, right: Texts) -> NDArray[np.float64]:
         left_store, right_store = self._embeddings(left), self._embeddings(right)
         if left_store is right_store:  # one call for both, so that batches are full
@@ -122,7 +134,9 @@ class ProtocolModel:
     def _embeddings(self, texts: Texts) -> _Embeddings:
         call = self._call_for(texts)
         key = answer_key(self._model, self._model.encode, call)  # type: ignore[union-attr]
-        store: _Embeddings = _memory.store(self._model, (key, *self._options()), _Embeddings)
+        store: _Embeddings = _memory.store(
+            self._model, (key, _weights_version(self._model)), _Embeddings
+        )
         return store
 
     def _call_for(self, texts: Texts) -> Call:
@@ -130,57 +144,54 @@ class ProtocolModel:
             self._call.task_metadata, self._call.hf_split, self._call.hf_subset, texts.prompt_type
         )
 
-    def _options(self) -> tuple[Hashable, ...]:
-        options = {k: v for k, v in self._encode_kwargs.items() if k not in _NO_INFLUENCE}
-        return (repr(sorted(options.items())), _weights_version(self._model))
-
     def _encode_missing(self, store: _Embeddings, texts: Texts) -> None:
-        first = _first_places(texts.values, store.rows)
-        if not first:
-            return
-        missing = list(first)
-        vectors = self._model.encode(  # type: ignore[union-attr]
-            self._loader(missing, texts.prompt_type),
-            **self._call_for(texts).arguments(),
-            **self._encode_kwargs,
-        )
-
-        def place(row: int) -> str:
-            return texts.place(first[missing[row]])
-
-        store.add(missing, _checked_vectors(vectors, len(missing), place))
-
-    def _predictions(self, left: Texts, right: Texts) -> NDArray[np.float64]:
-        call = self._call_for(left)
-        key = answer_key(self._model, self._model.predict, call)  # type: ignore[union-attr]
-        store = _memory.store(self._model, (key, *self._options()), _PairScores)
-        pairs = list(zip(left.values, right.values, strict=True))
-        first = _first_places(pairs, store.scores)
-        if first:
+        with store.lock:
+            first = _first_places(texts.values, store.rows)
+            if not first:
+                return
             missing = list(first)
-            predicted = self._model.predict(  # type: ignore[union-attr]
-                self._loader([pair[0] for pair in missing], left.prompt_type),
-                self._loader([pair[1] for pair in missing], right.prompt_type),
-                task_metadata=call.task_metadata,
-                hf_split=call.hf_split,
-                hf_subset=call.hf_subset,
+            vectors = self._model.encode(  # type: ignore[union-attr]
+                self._loader(missing, _SIDE_COLUMNS[texts.prompt_type]),
+                **self._call_for(texts).arguments(),
                 **self._encode_kwargs,
             )
 
             def place(row: int) -> str:
-                pair = first[missing[row]]
-                return f"{left.place(pair)} with {right.place(pair)}"
+                return texts.place(first[missing[row]])
 
-            store.add(missing, _checked_scores(predicted, len(missing), place))
-        return np.array([store.scores[pair] for pair in pairs], dtype=np.float64)
+            store.add(missing, _checked_vectors(vectors, len(missing), place))
 
-    def _loader(self, texts: list[str], prompt_type: PromptType | None) -> DataLoader[Any]:
-        """A data loader of the kind that mteb gives its models."""
+    def _predictions(self, left: Texts, right: Texts) -> NDArray[np.float64]:
+        call = self._call_for(left)
+        key = answer_key(self._model, self._model.predict, call)  # type: ignore[union-attr]
+        store = _memory.store(self._model, (key, _weights_version(self._model)), _PairScores)
+        pairs = list(zip(left.values, right.values, strict=True))
+        with store.lock:
+            first = _first_places(pairs, store.scores)
+            if first:
+                missing = list(first)
+                # mteb's rerankers look for these columns, whatever the task.
+                predicted = self._model.predict(  # type: ignore[union-attr]
+                    self._loader([pair[0] for pair in missing], "query"),
+                    self._loader([pair[1] for pair in missing], "body"),
+                    task_metadata=call.task_metadata,
+                    hf_split=call.hf_split,
+                    hf_subset=call.hf_subset,
+                    **self._encode_kwargs,
+                )
+
+                def place(row: int) -> str:
+                    pair = first[missing[row]]
+                    return f"{left.place(pair)} with {right.place(pair)}"
+
+                store.add(missing, _checked_scores(predicted, len(missing), place))
+            return np.array([store.scores[pair] for pair in pairs], dtype=np.float64)
+
+    def _loader(self, texts: list[str], also: str | None) -> DataLoader[Any]:
+        """A data loader of the kind that mteb gives its models: texts under one or two names."""
         from torch.utils.data import DataLoader
 
-        columns = {"text": texts}
-        if prompt_type is not None:
-            columns[{"query": "query", "document": "body"}[prompt_type.value]] = texts
+        columns = {"text": texts, also: texts} if also else {"text": texts}
         return DataLoader(
             Dataset.from_dict(columns),
             batch_size=self._encode_kwargs["batch_size"],
@@ -189,10 +200,10 @@ class ProtocolModel:
 
 
 def clear_memory() -> None:
-    """Forget all embeddings and scores that are kept for the next task.
+    """Forget all embeddings and scores that are kept for the next task of a run.
 
-    Needed only after changing a model in place that is not made of torch parameters: of those, a
-    change is noticed.
+    Needed only by who calls ``mteb.evaluate`` repeatedly with the same ``encode_kwargs`` object and
+    the same model, changed in between in another way than by training its torch parameters.
     """
     _memory.clear()
 
@@ -201,6 +212,7 @@ class _Embeddings:
     """The embeddings of distinct texts: (n, dimensions) rows and their norms."""
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
         self.rows: dict[str, int] = {}
         self.vectors: NDArray[Any] = np.empty((0, 0), dtype=np.float32)
         self.norms: NDArray[np.float64] = np.empty(0)
@@ -230,6 +242,7 @@ class _PairScores:
     """A cross-encoder's scores of distinct text pairs."""
 
     def __init__(self) -> None:
+        self.lock = threading.RLock()
         self.scores: dict[tuple[str, str], float] = {}
         self.nbytes = 0
 
@@ -242,35 +255,56 @@ class _Memory:
     """The stores of all models alive; the least recently used go first when it grows too large."""
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._stores: OrderedDict[tuple[int, Hashable], Any] = OrderedDict()
+        self._runs: dict[int, Mapping[str, Any]] = {}
         self._watched: set[int] = set()
 
+    def enter_run(self, model: object, run: Mapping[str, Any]) -> None:
+        """Forget what a model answered in another run than this one."""
+        with self._lock:
+            if self._runs.get(id(model)) is run:
+                return
+            self._drop(id(model))
+            try:
+                self._watch(model)
+            except TypeError:
+                return  # its end would go unnoticed, so nothing is kept for it
+            self._runs[id(model)] = run
+
     def store(self, model: object, key: Hashable, kind: type[Any]) -> Any:  # noqa: ANN401
-        full_key = (id(model), key)
-        if full_key not in self._stores:
-            self._forget_with(model)
-            self._stores[full_key] = kind()
-        self._stores.move_to_end(full_key)
-        return self._stores[full_key]
+        """The store of a model's answers under a key, made where there is none."""
+        with self._lock:
+            if id(model) not in self._runs:
+                return kind()
+            store = self._stores.setdefault((id(model), key), kind())
+            self._stores.move_to_end((id(model), key))
+            return store
 
     def trim(self) -> None:
-        while self._stores and sum(s.nbytes for s in self._stores.values()) > MEMORY_LIMIT:
-            self._stores.popitem(last=False)
+        with self._lock:
+            while sum(store.nbytes for store in self._stores.values()) > MEMORY_LIMIT:
+                self._stores.popitem(last=False)
 
     def clear(self) -> None:
-        self._stores.clear()
+        with self._lock:
+            self._stores.clear()
 
-    def _forget_with(self, model: object) -> None:
-        identity = id(model)
-        if identity not in self._watched:
-            # An identity may be given to another object later, so nothing may outlive the model.
-            weakref.finalize(model, self._forget, identity).atexit = False
-            self._watched.add(identity)
+    def _watch(self, model: object) -> None:
+        """See to it that nothing outlives the model: its identity may go to another object."""
+        if id(model) not in self._watched:
+            weakref.finalize(model, self._end, id(model)).atexit = False
+            self._watched.add(id(model))
 
-    def _forget(self, identity: int) -> None:
+    def _end(self, identity: int) -> None:
         self._watched.discard(identity)
-        for key in [key for key in self._stores if key[0] == identity]:
-            del self._stores[key]
+        self._drop(identity)
+
+    def _drop(self, identity: int) -> None:
+        with self._lock:
+            self._runs.pop(identity, None)
+            for key in [key for key in self._stores if key[0] == identity]:
+                del self._stores[key]
 
 
 _memory = _Memory()
@@ -295,7 +329,7 @@ def _first_places(items: Sequence[Any], known: Mapping[Any, Any]) -> dict[Any, i
 
 
 def _weights_version(model: object) -> Hashable:
-    """Changes whenever an optimiser has stepped: torch counts the writes to each parameter."""
+    """Changes when an optimiser has stepped: torch counts the writes to each parameter."""
     torch = sys.modules.get("torch")
     module = getattr(model, "model", model)
     if torch is None or not isinstance(module, torch.nn.Module):
@@ -333,12 +367,8 @@ def _checked_scores(scores: Any, n: int, place: Callable[[int], str]) -> NDArray
 
 
 def _as_array(values: Any, expected: str) -> NDArray[Any]:  # noqa: ANN401
-    if hasattr(values, "detach"):  # a torch tensor, possibly sparse or of a type numpy lacks
-        values = values.detach()
-        values = values.to_dense() if values.is_sparse else values
-        values = (values.float() if values.is_floating_point() else values).cpu().numpy()
     try:
-        array = np.asarray(values)
+        array = np.asarray(_without_torch(values))
     except ValueError as error:
         raise ProtocolError(f"expected {expected} from the model: {error}") from error
     if array.dtype == np.float64:
@@ -346,6 +376,17 @@ def _as_array(values: Any, expected: str) -> NDArray[Any]:  # noqa: ANN401
     if array.dtype.kind not in "fiub":
         raise ProtocolError(f"expected {expected} from the model, found {array.dtype} values")
     return array.astype(np.float32)
+
+
+def _without_torch(values: Any) -> Any:  # noqa: ANN401 - whatever a model returns
+    """Numpy arrays for torch tensors, which may be sparse or of a type that numpy lacks."""
+    if isinstance(values, (list, tuple)):
+        return [_without_torch(value) for value in values]
+    if not hasattr(values, "detach"):
+        return values
+    tensor = values.detach()
+    tensor = tensor.to_dense() if "sparse" in str(tensor.layout) else tensor
+    return (tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy()
 
 
 def _check_rows(array: NDArray[Any], n: int, what: str, place: Callable[[int], str]) -> None:
@@ -389,4 +430,4 @@ def _paired_cosine(
         )
     norms = left.norms[left_rows] * right.norms[right_rows]
     cosine = np.divide(cosine, norms, out=np.zeros(n), where=norms > 0)
-    return np.clip(cosine, -1.0, 1.0).round(_DECIMALS)
+    return np.clip(cosine, -1.0, 1.0)

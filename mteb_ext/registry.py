@@ -11,7 +11,6 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ from mteb_ext.errors import CompatibilityError
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
 
-SUPPORTED_MTEB = ">=2.26,<3"
 DEFAULT_MODEL = "mteb-ext/token-cosine"
 
 
@@ -42,37 +40,32 @@ def register_tasks(module: ModuleType) -> None:
     from mteb_ext.bases import PaperTask, sample_twin
     from mteb_ext.plugins import own_tasks, plugin_tasks
 
-    own = own_tasks()
-    new = [*_unclaimed(own, by_name), *_unclaimed(plugin_tasks(), by_name)]
+    own, others = own_tasks(), plugin_tasks()  # all of it before anything is entered
+    clashes: list[str] = []
+    new = [task for task in (*own, *others) if _enter(task, by_name, clashes)]
     module.TASK_LIST = (*listed, *new)  # type: ignore[attr-defined]
     for parent, names in make_similar(new).items():
         similar.setdefault(parent, []).extend(names)
-    twins = [sample_twin(task) for task in own if task in new and issubclass(task, PaperTask)]
-    _unclaimed(twins, by_name)
+    for task in own:
+        if task in new and issubclass(task, PaperTask):
+            _enter(sample_twin(task), by_name, clashes)
+    _warn_of_clashes(clashes)
 
 
-def _unclaimed(
-    tasks: Iterable[type[AbsTask]], by_name: dict[str, type[AbsTask]]
-) -> list[type[AbsTask]]:
-    """Enter the tasks whose names are free into the dictionary, and return them."""
-    entered = []
-    for task in tasks:
-        name = task.metadata.name
-        holder = by_name.setdefault(name, task)
-        if holder is task:
-            entered.append(task)
-        else:
-            _warn_of_clash("task", name, f"{holder.__module__}.{holder.__qualname__}")
-    return entered
+def _enter(task: type[AbsTask], by_name: dict[str, type[AbsTask]], clashes: list[str]) -> bool:
+    """Enter a task into the dictionary if its name is free; note it where it is not."""
+    holder = by_name.setdefault(task.metadata.name, task)
+    if holder is not task:
+        clashes.append(
+            f"the task {task.metadata.name!r} of {task.__module__} is not registered, since "
+            f"{holder.__module__}.{holder.__qualname__} has that name"
+        )
+    return holder is task
 
 
-def _warn_of_clash(kind: str, name: str, holder: str) -> None:
-    warnings.warn(
-        f"mteb already has a {kind} named {name!r} ({holder}); that one is kept and mteb_ext's is "
-        "not registered.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+def _warn_of_clashes(clashes: Iterable[str]) -> None:
+    for clash in clashes:
+        warnings.warn(f"mteb_ext: {clash}.", RuntimeWarning, stacklevel=2)
 
 
 def register_models(module: ModuleType) -> None:
@@ -85,9 +78,8 @@ def register_models(module: ModuleType) -> None:
 
     from mteb_ext.models import MODEL_METAS
 
-    for meta in MODEL_METAS:
-        if by_name.setdefault(meta.name, meta) is not meta:
-            _warn_of_clash("model", str(meta.name), "mteb's own")
+    taken = [meta.name for meta in MODEL_METAS if by_name.setdefault(meta.name, meta) is not meta]
+    _warn_of_clashes(f"mteb has a model {name!r} already; that one is kept" for name in taken)
 
 
 def register_benchmarks(module: ModuleType) -> None:
@@ -102,12 +94,14 @@ def register_benchmarks(module: ModuleType) -> None:
 
     from mteb_ext.benchmarks import benchmarks
 
-    taken = {value.name for value in vars(module).values() if isinstance(value, Benchmark)}
+    names = {value.name for value in vars(module).values() if isinstance(value, Benchmark)}
+    taken = []
     for attribute, benchmark in benchmarks().items():
-        if benchmark.name in taken or hasattr(module, attribute):
-            _warn_of_clash("benchmark", benchmark.name, "mteb's own")
+        if benchmark.name in names or hasattr(module, attribute):
+            taken.append(benchmark.name)
         else:
             setattr(module, attribute, benchmark)
+    _warn_of_clashes(f"mteb has a benchmark {name!r} already; that one is kept" for name in taken)
     # Where mteb has been asked for a benchmark before, it must look again. (The function of the
     # same name shadows the module as an attribute of its package.)
     if finder := sys.modules.get("mteb.benchmarks.get_benchmark"):
@@ -153,8 +147,6 @@ def _private(module: ModuleType, name: str, kind: Any) -> Any:  # noqa: ANN401 -
     value = getattr(module, name, None)
     if not isinstance(value, kind):
         raise CompatibilityError(
-            f"{module.__name__}.{name} of mteb {version('mteb')} is not what mteb_ext relies on. "
-            f"mteb itself works; for mteb_ext's tasks install mteb{SUPPORTED_MTEB} or a newer "
-            "mteb-ext."
+            f"{module.__name__}.{name} of this mteb is not what mteb_ext relies on"
         )
     return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from rich.table import Table
 
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.bases.sts import COEFFICIENTS
-from mteb_ext.bases.task import DEFAULT_SUBSET
+from mteb_ext.bases.task import DEFAULT_SUBSET, read_predictions
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
 from mteb_ext.metrics.ranking import average_precision
@@ -186,14 +185,17 @@ def _paper_results(folder: Path) -> dict[str, list[tuple[TaskResult, PaperTask]]
     """The results of this package's tasks, by model, both in the order of their names."""
     found: dict[str, list[tuple[TaskResult, PaperTask]]] = {}
     results = ResultCache(folder).load_results(include_remote=False, require_model_meta=False)
-    for model in sorted(results.model_results, key=lambda model: str(model.model_name)):
+    for model in sorted(
+        results.model_results, key=lambda m: (str(m.model_name), str(m.model_revision))
+    ):
         for result in sorted(model.task_results, key=lambda result: result.task_name):
             try:
                 task = result.task
             except KeyError:
                 continue  # a task of a plugin that is not installed here
             if isinstance(task, PaperTask):
-                found.setdefault(str(model.model_name), []).append((result, task))
+                name = f"{model.model_name}, revision {model.model_revision}"
+                found.setdefault(name, []).append((result, task))
     if not found:
         raise DataError(
             f"{folder} holds no results of mteb_ext's tasks. Run 'mteb run -m MODEL -t WikiQA "
@@ -232,7 +234,7 @@ def _predictions(task: PaperTask, folder: Path) -> Any:  # noqa: ANN401 - what m
             f"{path} does not exist. Write it with 'mteb run -m MODEL -t {task.metadata.name} "
             f"--prediction-folder {folder} --overwrite-strategy always', one folder a model."
         )
-    return json.loads(path.read_text("utf-8"))
+    return read_predictions(path)
 
 
 def _compared(

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -174,11 +175,12 @@ def test_a_name_that_mteb_has_is_kept():
         """
     )
     assert done.stdout.splitlines() == ["STS12 JACSTS", "['TRECQA']"], done.stderr
-    assert "already has a task named 'WikiQA'" in done.stderr
+    assert "the task 'WikiQA' of mteb_ext.tasks.wikiqa is not registered" in done.stderr
 
 
 def test_nothing_of_ours_can_break_the_import_of_mteb(tmp_path):
     (tmp_path / "broken.py").write_text("raise SystemError('broken on purpose')")
+    (tmp_path / "exits.py").write_text("raise SystemExit(3)")
     (tmp_path / "good.py").write_text(
         textwrap.dedent(
             """
@@ -200,7 +202,54 @@ def test_nothing_of_ours_can_break_the_import_of_mteb(tmp_path):
     assert done.stdout.split() == ["MyWikiQA", "WikiQA", "True"], done.stderr
     assert "broken.py" in done.stderr
     assert "broken on purpose" in done.stderr
+    assert "exits.py" in done.stderr
     assert "nowhere" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["os:getcwd", "nowhere:Task", "string"])
+def test_a_broken_entry_point_is_named_and_the_tasks_are_there(tmp_path, target):
+    info = tmp_path / "broken_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[mteb_ext.tasks]\nbroken = {target}\n")
+    code = """
+        import mteb
+        print(*(mteb.get_task(name).metadata.name for name in ("WikiQA", "WikiQA.sample")))
+        """
+    done = run(code, PYTHONPATH=str(tmp_path))
+    assert done.stdout.split() == ["WikiQA", "WikiQA.sample"], done.stderr
+    assert "not active" not in done.stderr
+    if target != "string":  # a module without tasks is nothing wrong
+        assert "entry point 'broken'" in done.stderr
+
+
+def test_warnings_as_errors_do_not_break_the_import_of_mteb(tmp_path):
+    (tmp_path / "clash.py").write_text(
+        textwrap.dedent(
+            """
+            from mteb_ext.tasks.wikiqa import WikiQA
+
+            class Mine(WikiQA):
+                metadata = WikiQA.metadata
+            """
+        )
+    )
+    code = """
+        import warnings
+        warnings.simplefilter("error", RuntimeWarning)
+        import mteb
+        print(type(mteb.get_task("WikiQA")).__module__)
+        print(mteb.get_task("JACSTS.sample").metadata.name)
+        """
+    done = run(code, MTEB_EXT_PATH=str(tmp_path))
+    assert done.stdout.split() == ["mteb_ext.tasks.wikiqa", "JACSTS.sample"], done.stderr
+
+
+def test_a_python_whose_copy_is_gone_starts_without_a_word():
+    lines = (Path(__file__).parents[1] / "scripts/site/mteb-ext.pth").read_text().splitlines()
+    code = "import sys; sys.modules['mteb_ext'] = None\n" + "\n".join(lines)
+    done = run(code)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_task_that_contradicts_its_protocol_is_skipped_and_named(tmp_path):

@@ -181,6 +181,18 @@ def test_the_headline_interval_never_mixes_runs():
     assert "headline_ci95_low" not in again[0]
 
 
+def test_a_run_that_broke_off_leaves_nothing_to_the_next():
+    task = make_sts(
+        {"x-en": PAIRS, "y-en": Pairs(list("eeee"), list("abcd"), [4.0, 1.0, 2.0, 0.0])}
+    )
+    task.load_data()
+    options = {"encode_kwargs": dict(QUIET), "subsets_to_run": ["x-en"]}
+    task.evaluate(ToyEncoder(spread), "test", **options)
+    options["subsets_to_run"] = ["y-en"]
+    scores = task.evaluate(ToyEncoder(on_circle), "test", **options)
+    assert "headline_ci95_low" not in scores["y-en"]
+
+
 def test_correlations_by_genre():
     pairs = Pairs(
         list("aaaaaa"),
@@ -343,6 +355,29 @@ def test_an_encoder_ranks_by_cosine_and_each_text_once():
 
 def test_a_search_model_ranks():
     scores = scores_of(make_ranking(QUESTIONS), ToySearch(by_table))
+    assert scores["map"] == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
+
+
+def test_a_model_with_vectors_and_a_search_is_compared_by_cosine():
+    class Both(ToyEncoder):
+        def index(self, corpus, **kwargs):
+            raise AssertionError("its own index is no part of the protocol")
+
+        def search(self, queries, **kwargs):
+            raise AssertionError("its own search is no part of the protocol")
+
+    vectors = {"query q": [1.0, 0.0], "text q/0": [10.0, 10.0], "text q/1": [0.1, 0.0]}
+    scores = scores_of(make_ranking([question("q", [0, 1])]), Both(vectors.get))
+    assert scores["map"] == 1.0
+
+
+def test_a_late_interaction_model_ranks_by_its_search():
+    class Late(ToySearch):
+        encode = similarity = similarity_pairwise = ToyEncoder.similarity
+
+    model = Late(by_table)
+    model.mteb_model_meta = toy_meta("test/late", model_type=["late-interaction"])
+    scores = scores_of(make_ranking(QUESTIONS), model)
     assert scores["map"] == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
 
 

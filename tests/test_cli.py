@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 
 import mteb
+import numpy as np
 import pytest
 from conftest import ToyCrossEncoder, toy_meta
+from scipy import stats
 
+from mteb_ext import load_dataset
 from mteb_ext.cli import main
+from mteb_ext.metrics.significance import williams_test
 
+MODELS = ("good", "bad")
 SAMPLES = ["JACSTS.sample", "QABot.sample", "WikiQA.sample", "TRECQA.sample"]
 
 
@@ -92,7 +98,7 @@ def test_tasks(capsys):
 
 def test_fetch_says_what_is_missing(no_data, capsys):
     assert main(["fetch", "WikiQA"]) == 1
-    assert "WikiQA (test)" in capsys.readouterr().err
+    assert "WikiQA (train)" in capsys.readouterr().err
     assert main(["fetch", "QABot"]) == 1
     assert "Ask them for it" in capsys.readouterr().err
     assert main(["fetch", "STS12"]) == 1
@@ -107,8 +113,9 @@ def test_fetch_says_what_is_missing(no_data, capsys):
 def test_fetch_verifies_what_is_here(capsys):
     assert main(["fetch"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("here and verified") == 8
-    assert "QABot: not here" in shown
+    assert shown.count("here and verified") == 18
+    assert "QABot test: not here" in shown
+    assert "TRECQA train: not here" in shown
 
 
 def test_report(results, capsys):
@@ -144,7 +151,7 @@ def predictions(tmp_path, no_data):
     good = mteb.get_model("mteb-ext/token-cosine")
     bad = ToyCrossEncoder(lambda a, b: -len(b))
     bad.mteb_model_meta = toy_meta("test/bad")
-    for name, model in (("good", good), ("bad", bad)):
+    for name, model in zip(MODELS, (good, bad), strict=True):
         mteb.evaluate(
             model,
             mteb.get_tasks(tasks=["WikiQA.sample", "STS17SemEval.sample"]),
@@ -155,11 +162,57 @@ def predictions(tmp_path, no_data):
     return tmp_path
 
 
+def expected_comparison(name, subset, predictions):
+    """Both models' headline, the statistic and its p-value, from the prediction files."""
+    files = [json.loads((predictions / m / f"{name}_predictions.json").read_text()) for m in MODELS]
+    if name == "WikiQA.sample":
+        rows = load_dataset(name).to_pandas()
+        qrels = {
+            question: dict(zip(part["candidate_id"], part["label"].astype(int), strict=True))
+            for question, part in rows.groupby("question_id")
+        }
+        good, bad = (
+            [tie_averaged(f["default"]["test"][q], qrels[q]) for q in qrels] for f in files
+        )
+        difference = np.subtract(good, bad)
+        signs = np.array(list(itertools.product([1, -1], repeat=len(difference))))
+        means = (signs * difference).mean(axis=1)
+        p = np.mean(np.abs(means) >= abs(difference.mean()) - 1e-12)
+        return np.mean(good), np.mean(bad), difference.mean(), p
+    gold = load_dataset(name, subset=subset)["score"]
+    good, bad = (f[subset]["test"]["similarity_scores"] for f in files)
+    r = [stats.pearsonr(*pair)[0] for pair in ((good, gold), (bad, gold), (good, bad))]
+    outcome = williams_test(*r, len(gold))
+    return r[0], r[1], outcome.statistic, outcome.p_value
+
+
+def tie_averaged(scores, labels):
+    """Average precision, averaged over every order of the candidates that their scores allow."""
+    ids = sorted(scores, key=lambda i: -scores[i])
+    groups = [list(group) for _, group in itertools.groupby(ids, key=scores.get)]
+    values = []
+    for order in itertools.product(*map(itertools.permutations, groups)):
+        hits = [rank for rank, i in enumerate(itertools.chain(*order), 1) if labels[i]]
+        values.append(np.mean([n / rank for n, rank in enumerate(hits, 1)]))
+    return np.mean(values)
+
+
 @pytest.mark.parametrize("task", ["WikiQA.sample", "STS17SemEval.sample"])
-def test_compare(predictions, task, capsys):
+def test_compare(predictions, task, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(["compare", task, str(predictions / "good"), str(predictions / "bad")]) == 0
-    shown = capsys.readouterr().out
-    assert "Holm" in shown
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " test " in line]
+    p_values = []
+    for row in rows:
+        cells = [cell for cell in row if cell != "\u2502"]
+        subset, _, good, bad, statistic, p, adjusted = cells
+        expected = expected_comparison(task, subset, predictions)
+        assert [good, bad] == [f"{value:.4f}" for value in expected[:2]]
+        assert [statistic, p] == [f"{expected[2]:.3f}", f"{expected[3]:.4f}"]
+        p_values.append((expected[3], float(adjusted)))
+    assert len(rows) == (1 if task == "WikiQA.sample" else 6)
+    smallest = min(p_values)
+    assert smallest[1] == pytest.approx(min(1, smallest[0] * len(rows)), abs=1e-4)
 
 
 def test_compare_without_predictions(predictions, capsys):
@@ -191,3 +244,19 @@ def test_a_result_with_subsets_missing_says_so(tmp_path, no_data, monkeypatch, c
 def test_run_of_what_is_no_folder(capsys):
     assert main(["run", "-m", "org/model", "-t", "WikiQA"]) == 1
     assert "mteb run -m org/model -t WikiQA" in capsys.readouterr().err
+
+
+@pytest.mark.real_data
+def test_report_beside_published_results(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+    task = mteb.get_task("WikiQA")
+    cache = mteb.ResultCache(tmp_path)
+    mteb.evaluate(mteb.get_model("mteb-ext/word-count"), task, cache=cache)
+    assert main(["report", str(tmp_path), "--published"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if "both-237" in line]
+    # Of the paper's four systems, word count, weighted word count, LCLR and CNN, three have a
+    # higher MAP than our word count, .4934; the paper's own word count, .4891, has not.
+    (row,) = [row for row in rows if " map " in row]
+    assert "0.4934" in row
+    assert "0.6190 CNN" in row
+    assert "3 of 4" in row

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
 
 import pytest
 
@@ -98,33 +97,8 @@ def test_sentence_transformers_share_where_the_prompt_is_the_same(minilm):
     def key(task, prompt_type):
         return answer_key(model, model.encode, call(task, prompt_type))
 
-    # Without prompts all tasks and both sides are one.
-    assert key("WikiQA", query) == key("JACSTS", None) == key("TRECQA", document)
+    assert key("WikiQA", query) == key("TRECQA", query)
+    assert key("JACSTS", None) == key("STSBenchmarkSemEval", None)
+    assert len({key("WikiQA", side) for side in (query, document, None)}) == 3
     model.model_prompts = {"WikiQA": "a: ", "query": "b: "}
     assert key("TRECQA", query) == key("QABot", query) != key("WikiQA", query)
-    assert key("TRECQA", document) != key("TRECQA", query)
-
-
-@pytest.mark.models
-def test_a_prompt_of_the_models_own_keeps_the_sides_apart(minilm_folder):
-    from mteb import SentenceTransformerEncoderWrapper
-    from mteb.types import PromptType
-    from sentence_transformers import SentenceTransformer
-
-    prompted = SentenceTransformer(str(minilm_folder), device="cpu", prompts={"query": "query: "})
-    model = SentenceTransformerEncoderWrapper(prompted)
-    keys = {answer_key(model, model.encode, call("WikiQA", side)) for side in PromptType}
-    assert len(keys) == 2
-
-
-def test_a_module_that_is_told_the_side_keeps_the_sides_apart():
-    from mteb_ext.context import _distinguishes_sides
-
-    class Model:
-        prompts: ClassVar = {"query": "", "document": ""}
-
-        def __init__(self, takes):
-            self.get_model_kwargs = lambda: takes
-
-    assert not _distinguishes_sides(Model([]))
-    assert _distinguishes_sides(Model(["task"]))

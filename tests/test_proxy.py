@@ -15,15 +15,17 @@ def texts(values, name="text"):
     return Texts(values, None, lambda i: f"{name} of row {i}")
 
 
-def scorer(model, **encode_kwargs):
+RUN = {"show_progress_bar": False}
+
+
+def scorer(model, run=RUN):
     import mteb
 
-    call = Call(mteb.get_task("JACSTS").metadata, "test", "default")
-    return ProtocolModel(model, call, {"show_progress_bar": False, **encode_kwargs})
+    return ProtocolModel(model, Call(mteb.get_task("JACSTS").metadata, "test", "default"), run)
 
 
-def score(model, left, right, **encode_kwargs):
-    return scorer(model, **encode_kwargs).score_pairs(texts(left, "left"), texts(right, "right"))
+def score(model, left, right, run=RUN):
+    return scorer(model, run).score_pairs(texts(left, "left"), texts(right, "right"))
 
 
 VECTORS = {"a": [1.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 2.0], "zero": [0.0, 0.0]}
@@ -107,13 +109,41 @@ def test_trained_weights_are_encoded_anew():
     assert len(model.seen) == 4
 
 
-def test_encode_options_that_change_the_result_are_part_of_the_key():
+def test_another_run_encodes_anew():
     model = ToyEncoder(spread)
-    score(model, ["x"], ["y"], batch_size=2)
-    score(model, ["x"], ["y"], batch_size=64)
-    assert len(model.seen) == 2
-    score(model, ["x"], ["y"], precision="int8")
+    first = score(model, ["x"], ["y"])
+    model.vector = lambda text: spread(text + "changed")
+    assert score(model, ["x"], ["y"], run=dict(RUN)) != first
     assert len(model.seen) == 4
+
+
+def test_a_model_that_cannot_be_watched_is_not_remembered():
+    class Slotted:
+        __slots__ = ("mteb_model_meta", "seen", "vector")
+
+        def __init__(self):
+            self.vector, self.seen, self.mteb_model_meta = spread, [], None
+
+        encode = ToyEncoder.encode
+        similarity = ToyEncoder.similarity
+        similarity_pairwise = ToyEncoder.similarity_pairwise
+
+    model = Slotted()
+    score(model, ["x"], ["y"])
+    score(model, ["x"], ["y"])
+    assert len(model.seen) == 4
+    assert not proxy._memory._stores
+
+
+def test_threads_share_one_model():
+    from concurrent.futures import ThreadPoolExecutor
+
+    model = ToyEncoder(spread)
+    left, right = [f"l{i}" for i in range(60)], [f"r{i}" for i in range(60)]
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: score(model, left, right), range(32)))
+    assert all(np.array_equal(result, results[0]) for result in results)
+    assert len(model.seen) == 120
 
 
 def test_zero_vectors_have_cosine_zero_and_one_warning_with_a_count():
@@ -171,9 +201,24 @@ def test_a_cross_encoders_nan_names_the_pair():
         score(model, ["a", "b"], ["a", "c"])
 
 
-def test_packed_bits_are_refused():
-    with pytest.raises(ProtocolError, match="ubinary"):
-        scorer(ToyEncoder(spread), precision="ubinary")
+@pytest.mark.parametrize("precision", ["int8", "uint8", "binary", "ubinary"])
+def test_quantised_embeddings_are_refused(precision):
+    with pytest.raises(ProtocolError, match=f"precision='{precision}' quantises"):
+        scorer(ToyEncoder(spread), {"precision": precision})
+
+
+def test_float32_precision_is_the_default():
+    scorer(ToyEncoder(spread), {"precision": "float32"})
+
+
+def test_a_cross_encoder_finds_the_columns_that_mtebs_rerankers_read():
+    class Reranker(ToyCrossEncoder):
+        def predict(self, inputs1, inputs2, **kwargs):
+            left = [text for batch in inputs1 for text in batch["query"]]
+            right = [text for batch in inputs2 for text in batch["body"]]
+            return [self.score(*pair) for pair in zip(left, right, strict=True)]
+
+    assert score(Reranker(lambda a, b: len(a + b)), ["a"], ["bb"]).tolist() == [3.0]
 
 
 def test_neither_encoder_nor_cross_encoder():
@@ -190,12 +235,13 @@ def test_any_number_type_gives_the_same_cosine(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_torch_tensors(dtype, sparse):
+@pytest.mark.parametrize("kind", ["dense", "sparse", "list"])
+def test_torch_tensors(dtype, kind):
     torch = pytest.importorskip("torch")
     vectors = torch.tensor([[3.0, 4.0], [4.0, 3.0]], dtype=getattr(torch, dtype))
+    returned = {"dense": vectors, "sparse": vectors.to_sparse(), "list": list(vectors)}[kind]
     model = ToyEncoder(None)
-    model.encode = lambda inputs, **kwargs: vectors.to_sparse() if sparse else vectors
+    model.encode = lambda inputs, **kwargs: returned
     np.testing.assert_allclose(score(model, ["a"], ["b"]), [24 / 25], atol=1e-12)
 
 
@@ -209,7 +255,8 @@ def test_exact_ties_stay_ties():
     # cos = 1/sqrt(3) both times, by different roundings: 1/sqrt(1*3) and 3/sqrt(3*9).
     ones = {"a": 1, "b": 3, "c": 9}
     model = ToyEncoder(lambda text: np.array([1.0] * ones[text] + [0.0] * (9 - ones[text])))
-    first, second = score(model, ["a", "b"], ["b", "c"])
+    judge = scorer(model)
+    first, second = judge.for_ranks(judge.score_pairs(texts(["a", "b"]), texts(["b", "c"])))
     assert first == second
 
 

@@ -459,3 +459,35 @@ class TestInvalidInput:
     def test_an_unknown_order_of_ties(self):
         with pytest.raises(ValueError, match="one of expected, trec_eval, best, worst, not 'rand'"):
             Ranking([1.0], [1], [0, 1], ties="rand")
+
+
+def test_ir_measures_agrees_where_nothing_ties():
+    import ir_measures
+    from ir_measures import AP, RR, P, R, nDCG
+
+    rng = np.random.default_rng(11)
+    sizes = rng.integers(1, 40, size=25)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    scores = rng.permutation(offsets[-1]) / offsets[-1]
+    labels = rng.integers(0, 2, size=offsets[-1])
+    labels[offsets[:-1]] = 1
+    qrels, run = [], []
+    for q in range(sizes.size):
+        for i in range(offsets[q], offsets[q + 1]):
+            qrels.append(ir_measures.Qrel(str(q), str(i), int(labels[i])))
+            run.append(ir_measures.ScoredDoc(str(q), str(i), float(scores[i])))
+    ranking = Ranking(scores, labels, offsets)
+    ours = {
+        AP: ranking.average_precision(),
+        RR: ranking.reciprocal_rank(),
+        P @ 5: ranking.precision(5),
+        R @ 5: ranking.recall(5),
+        nDCG @ 10: ranking.ndcg(10),
+    }
+    found = {
+        (metric.measure, int(metric.query_id)): metric.value
+        for metric in ir_measures.iter_calc(list(ours), qrels, run)
+    }
+    assert len(found) == len(ours) * sizes.size
+    for (measure, q), value in found.items():
+        assert ours[measure][q] == pytest.approx(value, abs=1e-9), (measure, q)

@@ -191,7 +191,7 @@ def test_question_folders(tmp_path):
     header = "question,answer,label\r\n"
     make_query(tmp_path, "1", "How?\n", header + '"a\nb",Person Name,1\r\nc,x,0\r\n"a\nb",y,0\r\n')
     make_query(tmp_path, "10", " Ten \n", header + 'c,"no, one",1\r\n')
-    make_query(tmp_path, "2", "Two", header + '"say ""c""",z,1\r\n')
+    make_query(tmp_path, "2", "\ufeffTwo", header + '"say ""c""",z,1\r\n')
     (tmp_path / "notes").mkdir()
     one, two, ten = readers.read_question_folders(tmp_path)
     assert [q.id for q in (one, two, ten)] == ["1", "2", "10"]
@@ -216,11 +216,18 @@ def test_damaged_question_folders(tmp_path):
     with pytest.raises(DataError, match="record 1: the question or the label is missing"):
         readers.read_question_folders(tmp_path / "cut")
     make_query(tmp_path, "1", "How?\n", "question,answer\r\na,b\r\n")
-    with pytest.raises(DataError, match="expected the columns question and label"):
+    with pytest.raises(DataError, match="does not name the columns question and label"):
         readers.read_question_folders(tmp_path)
-    write(tmp_path / "1" / "data.csv", "question,answer,label\na,b,yes\n")
-    with pytest.raises(DataError, match="the label is 'yes'"):
+    write(tmp_path / "1" / "data.csv", "question,answer,label\na,b,Person Name\n")
+    with pytest.raises(DataError, match="record 1: the label is neither 0 nor 1") as caught:
         readers.read_question_folders(tmp_path)
+    assert "Person" not in str(caught.value)
+    write(tmp_path / "1" / "data.csv", "question,Person Name,1\na,b,1\n")
+    with pytest.raises(DataError) as caught:
+        readers.read_question_folders(tmp_path)
+    assert "Person" not in str(caught.value)
+    with pytest.raises(DataError, match="not a folder"):
+        readers.read_question_folders(tmp_path / "1" / "data.csv")
     write(tmp_path / "1" / "data.csv", "question,answer,label\na,b\n")
     with pytest.raises(DataError, match="record 1: the question or the label is missing"):
         readers.read_question_folders(tmp_path)

@@ -290,9 +290,10 @@ def test_track_5_costs_nothing_after_the_stsbenchmark():
     benchmark = mteb.get_task("STSBenchmarkSemEval", eval_splits=["dev", "test"])
     track = mteb.get_task("STS17SemEval", hf_subsets=["5-en-en"])
     mteb.evaluate(model, benchmark, cache=None, encode_kwargs=dict(QUIET))
-    before = len(model.seen)
-    mteb.evaluate(model, track, cache=None, encode_kwargs=dict(QUIET))
-    assert len(model.seen) == before == len(set(model.seen))
+    n_benchmark = len(model.seen)
+    model.seen.clear()
+    mteb.evaluate(model, [benchmark, track], cache=None, encode_kwargs=dict(QUIET))
+    assert len(model.seen) == n_benchmark == len(set(model.seen))
 
 
 # --- numbers -------------------------------------------------------------------------------------

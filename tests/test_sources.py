@@ -138,6 +138,12 @@ def test_without_the_variable_the_data_folder_is_the_platforms_cache(monkeypatch
     assert sources.data_folder().name == "mteb_ext"
 
 
+def test_a_file_that_is_not_pinned_is_an_error(pinned, host):
+    with pytest.raises(DataError, match=r"owner/other/1/file is not in registry\.txt"):
+        UpstreamFiles.file("owner/other/1", "file")
+    assert host["requests"] == 0
+
+
 def test_the_shipped_registry():
     registry = sources.registry()
     assert len(registry) == 137

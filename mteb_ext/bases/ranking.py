@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from datasets import Dataset
 from mteb.abstasks.retrieval import AbsTaskRetrieval
-from mteb.models import SearchProtocol
+from mteb.models import CrossEncoderProtocol, EncoderProtocol, SearchProtocol
 from mteb.types import PromptType
 
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, errors_named, interval_scores
@@ -56,6 +56,11 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
         """
 
     @classmethod
+    def subsets(cls, split: str) -> list[str]:
+        """The subsets of a split: one."""
+        return [DEFAULT_SUBSET]
+
+    @classmethod
     def _facts(cls, split: str, subset: str) -> QuestionFacts:
         return cls.protocol.facts[split]
 
@@ -96,14 +101,14 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
     ) -> dict[str, float]:
         call = Call(self.metadata, hf_split, hf_subset)
         with errors_named(self.metadata.name, hf_split, hf_subset):
-            self._check_prediction_folder(model, prediction_folder)
+            self._check_prediction_folder(model, prediction_folder, hf_split, hf_subset)
             lists = _CandidateLists.of(data_split)
             with timer("Scoring candidates", split=hf_split, subset=hf_subset):
-                if isinstance(model, SearchProtocol):
+                if isinstance(model, SearchProtocol) and not _has_vectors_or_pairs(model):
                     scores = _search(model, data_split, lists, call, encode_kwargs, num_proc)
                 else:
-                    scorer = ProtocolModel(model, call, encode_kwargs, num_proc)
-                    scores = scorer.score_pairs(*lists.sides())
+                    scorer = ProtocolModel(model, call, encode_kwargs, num_proc)  # type: ignore[arg-type]
+                    scores = scorer.for_ranks(scorer.score_pairs(*lists.sides()))
             if prediction_folder:
                 self._save_task_predictions(
                     lists.by_id(scores), model, prediction_folder, hf_split, hf_subset
@@ -236,6 +241,15 @@ def _check_complete(query: str, found: Sequence[str], expected: Mapping[str, int
             f"question {query} has {len(set(found) & set(expected))} of its {len(expected)} "
             "candidates. The protocol ranks the full candidate list: no top-k cut, nothing added."
         )
+
+
+def _has_vectors_or_pairs(model: SearchProtocol) -> bool:
+    """Whether a search model can be compared by the protocol's cosine, or by scores of pairs.
+
+    If so, its own index and similarity are left out. Late interaction has no single vectors.
+    """
+    late_interaction = "late-interaction" in (model.mteb_model_meta.model_type or ())
+    return isinstance(model, (EncoderProtocol, CrossEncoderProtocol)) and not late_interaction
 
 
 def _search(

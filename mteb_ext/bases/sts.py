@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from datasets import Dataset, DatasetDict
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mteb.timing import TimingStack
     from mteb.types import EncodeKwargs, PromptType
     from numpy.typing import NDArray
+
+_Scored: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"  # similarity and gold
 
 COEFFICIENTS = {"pearson": correlation.pearson, "spearman": correlation.spearman}
 
@@ -61,6 +63,11 @@ class PaperSTS(PaperTask, AbsTaskSTS):
                 )
 
     @classmethod
+    def subsets(cls, split: str) -> list[str]:
+        """The subsets of a split."""
+        return list(cls.protocol.facts.get(split, [DEFAULT_SUBSET]))
+
+    @classmethod
     def _facts(cls, split: str, subset: str) -> PairFacts:
         facts = cls.protocol.facts[split]
         if subset not in facts:
@@ -78,7 +85,7 @@ class PaperSTS(PaperTask, AbsTaskSTS):
                 revisions.add(revision)
         # mteb keeps a task without subsets one level flatter.
         self.dataset = loaded if self.metadata.is_multilingual else loaded[DEFAULT_SUBSET]
-        self._evaluated: dict[str, dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]] = {}
+        self._scored: dict[str, dict[str, tuple[object, _Scored]]] = {}
         return revisions
 
     def _evaluate_subset(  # type: ignore[override]
@@ -95,7 +102,7 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         **kwargs: Any,
     ) -> dict[str, float]:
         with errors_named(self.metadata.name, hf_split, hf_subset):
-            self._check_prediction_folder(model, prediction_folder)
+            self._check_prediction_folder(model, prediction_folder, hf_split, hf_subset)
             scorer = ProtocolModel(  # AbsTask.evaluate has turned search models away
                 model,  # type: ignore[arg-type]
                 Call(self.metadata, hf_split, hf_subset),
@@ -113,15 +120,26 @@ class PaperSTS(PaperTask, AbsTaskSTS):
                     {key: similarity.tolist()}, model, prediction_folder, hf_split, hf_subset
                 )
             with timer("Computing metrics", split=hf_split, subset=hf_subset):
-                scores = self._correlations(similarity, data_split, scorer.is_encoder)
-                return scores | self._headline_interval(similarity, data_split, hf_split, hf_subset)
+                scores = self._correlations(similarity, data_split, scorer)
+                return scores | self._headline_interval(
+                    model, (similarity, _gold(data_split)), hf_split, hf_subset
+                )
 
     def _correlations(
-        self, similarity: NDArray[np.float64], data_split: Dataset, is_encoder: bool
+        self, similarity: NDArray[np.float64], data_split: Dataset, scorer: ProtocolModel
     ) -> dict[str, float]:
         gold = _gold(data_split)
-        scores = {name: measure(similarity, gold) for name, measure in COEFFICIENTS.items()}
-        if is_encoder:
+        try:
+            scores = {
+                "pearson": correlation.pearson(similarity, gold),
+                "spearman": correlation.spearman(scorer.for_ranks(similarity), gold),
+            }
+        except UndefinedMetricError as error:
+            raise UndefinedMetricError(
+                f"no correlation is defined: {error} (x: the model's scores, y: gold). A model "
+                "that scores all pairs alike has collapsed, or was not loaded: look at its output."
+            ) from error
+        if scorer.is_encoder:
             scores |= {f"cosine_{name}": value for name, value in scores.items()}
         method = self.protocol.headline
         scores |= interval_scores(
@@ -146,16 +164,18 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         return scores
 
     def _headline_interval(
-        self, similarity: NDArray[np.float64], data_split: Dataset, split: str, subset: str
+        self, model: object, scored: _Scored, split: str, subset: str
     ) -> dict[str, float]:
-        """The interval of the subsets' mean, once all of them have been evaluated."""
-        done = self._evaluated.setdefault(split, {})
-        if subset in done:  # another run on the same task object
-            done.clear()
-        done[subset] = (similarity, _gold(data_split))
-        if len(self.metadata.hf_subsets) == 1 or set(done) != set(self.metadata.hf_subsets):
+        """The interval of the subsets' mean, once one run has evaluated all of them."""
+        by_subset = self._scored.setdefault(split, {})
+        if subset in by_subset or any(other is not model for other, _ in by_subset.values()):
+            by_subset.clear()  # another run on the same task object
+        by_subset[subset] = (model, scored)
+        n_subsets = len(self.metadata.hf_subsets)
+        if n_subsets == 1 or len(by_subset) < n_subsets:
             return {}
-        parts, method = list(done.values()), self.protocol.headline
+        parts, method = [scored for _, scored in by_subset.values()], self.protocol.headline
+        by_subset.clear()
         return interval_scores(
             "headline_ci95", lambda: significance.mean_correlation_interval(parts, method)
         )

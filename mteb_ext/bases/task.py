@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_SUBSET = "default"
 SAMPLE_SUFFIX = ".sample"
+NAMELESS = "no_model_name"  # how mteb calls a model that was not loaded by its name
 
 
 class PaperTask(AbsTask):
@@ -102,6 +103,11 @@ class PaperTask(AbsTask):
     def splits(cls) -> list[str]:
         """The splits that can be loaded."""
         return list(cls.protocol.facts)
+
+    @classmethod
+    @abstractmethod
+    def subsets(cls, split: str) -> list[str]:
+        """The subsets of a split; training splits need not have those of the evaluation."""
 
     @classmethod
     def load(cls, split: str, subset: str = DEFAULT_SUBSET) -> tuple[Any, str]:
@@ -180,21 +186,28 @@ class PaperTask(AbsTask):
             self.dataset_transform(num_proc=num_proc)
         self.data_loaded = True
 
-    def _check_prediction_folder(self, model: MTEBModels, folder: Path | None) -> None:
+    def _check_prediction_folder(
+        self, model: MTEBModels, folder: Path | str | None, split: str, subset: str
+    ) -> None:
         """Refuse to write one model's predictions into another's file, as mteb would.
+
+        Two models without a name cannot be told apart, so theirs are never overwritten.
 
         Raises:
             ProtocolError: If the folder holds predictions of this task by another model.
+            DataError: If the file that it holds is damaged.
         """
-        path = folder / self.prediction_file_name if folder else None
+        path = Path(folder) / self.prediction_file_name if folder else None
         if path is None or not path.exists():
             return
+        held = read_predictions(path)
         meta = model.mteb_model_meta
-        held = json.loads(path.read_text("utf-8"))["mteb_model_meta"]
-        if held != {"model_name": meta.name, "revision": meta.revision}:
+        same = held["mteb_model_meta"] == {"model_name": meta.name, "revision": meta.revision}
+        nameless = str(meta.name).startswith(NAMELESS) and split in held.get(subset, {})
+        if not same or nameless:
             raise ProtocolError(
-                f"{path} holds the predictions of {held['model_name']}, revision "
-                f"{held['revision']}. Give every model a prediction folder of its own."
+                f"{path} holds the predictions of {held['mteb_model_meta']['model_name']}. Give "
+                "every model a prediction folder of its own, or remove the file."
             )
 
     @abstractmethod
@@ -224,6 +237,23 @@ def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
         "source": SampleFiles(),
     }
     return type(f"{task.__name__}Sample", (task,), attributes)
+
+
+def read_predictions(path: Path) -> Any:  # noqa: ANN401 - mteb's file: subset, split, scores
+    """Read a file that mteb wrote into a ``--prediction-folder``.
+
+    Raises:
+        DataError: If it is damaged, by a run that was killed say.
+    """
+    try:
+        predictions = json.loads(path.read_text("utf-8"))
+        predictions["mteb_model_meta"]["model_name"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is damaged ({type(error).__name__}: {error}). Remove it and run again with "
+            "--overwrite-strategy always."
+        ) from error
+    return predictions
 
 
 def interval_scores(name: str, interval: Callable[[], Interval]) -> dict[str, float]:

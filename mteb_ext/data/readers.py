@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,24 +46,26 @@ def read_question_folders(folder: Path) -> list[Question]:
     """Read the QABot layout: folders ``1``, ``2``, … with ``question.txt`` and ``data.csv``.
 
     ``data.csv`` is a quoted CSV (UTF-8 with byte order mark) with the columns question, answer and
-    label. The answers hold names of people; they are dropped here, at the row they stand in. The
-    candidates of all queries are one pool of questions, so the identifier of a candidate is its
+    label. The answers hold names of people: they are dropped here, and no message quotes a cell.
+    The candidates of all queries are one pool of questions, so the identifier of a candidate is its
     text's place in that pool (a text that occurs twice in one list gets a second identifier).
 
     Raises:
         DataError: If a file is missing or has another layout.
     """
-    numbers = sorted(int(p.name) for p in folder.iterdir() if p.is_dir() and p.name.isdecimal())
+    if not folder.is_dir():
+        raise DataError(f"{folder} is not a folder")
+    names = [p.name for p in folder.iterdir() if p.is_dir() and re.fullmatch("[0-9]+", p.name)]
     pool: dict[tuple[str, int], str] = {}
     questions = []
-    for number in numbers:
-        text = _text(folder / str(number) / "question.txt").strip()
-        candidates, labels = _read_candidate_questions(folder / str(number) / "data.csv")
+    for name in sorted(names, key=int):
+        text = _text(folder / name / "question.txt", "utf-8-sig").strip()
+        candidates, labels = _read_candidate_questions(folder / name / "data.csv")
         ids, seen = [], dict.fromkeys(candidates, 0)
         for candidate in candidates:
             ids.append(pool.setdefault((candidate, seen[candidate]), f"{len(pool):05d}"))
             seen[candidate] += 1
-        questions.append(Question(str(number), text, ids, candidates, labels))
+        questions.append(Question(name, text, ids, candidates, labels))
     return questions
 
 
@@ -78,13 +81,15 @@ def _read_candidate_questions(path: Path) -> tuple[list[str], list[int]]:
 
 def _candidate_rows(rows: csv.DictReader[str], path: Path) -> tuple[list[str], list[int]]:
     if not {"question", "label"} <= set(rows.fieldnames or ()):
-        raise DataError(f"{path}: expected the columns question and label, found {rows.fieldnames}")
+        raise DataError(f"{path}: the first line does not name the columns question and label")
     candidates, labels = [], []
     for number, row in enumerate(rows, start=1):
         if row["question"] is None or row["label"] is None:
             raise DataError(f"{path}, record {number}: the question or the label is missing")
+        if row["label"] not in {"0", "1"}:
+            raise DataError(f"{path}, record {number}: the label is neither 0 nor 1")
         candidates.append(row["question"])
-        labels.append(_label(row["label"], path, number))
+        labels.append(int(row["label"]))
     return candidates, labels
 
 

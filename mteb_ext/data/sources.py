@@ -68,6 +68,11 @@ class UpstreamFiles:
             DataError: If the file is there with another content, or cannot be written.
         """
         key = f"{repository}/{name}"
+        if key not in registry():
+            raise DataError(
+                f"{key} is not in registry.txt, so that its content is not known. Files of another "
+                "package's tasks are asked for with own()."
+            )
         path = data_folder() / key
         if not path.is_file():
             _fetch(key)
@@ -82,10 +87,7 @@ class UpstreamFiles:
     @staticmethod
     def own(name: str, how_to_get: str) -> Path:
         """See :class:`Source`."""
-        path = data_folder() / name
-        if not path.exists():
-            raise DataNotProvidedError(f"{path} does not exist. {how_to_get}")
-        return path
+        return _existing(data_folder() / name, how_to_get)
 
 
 class SampleFiles:
@@ -100,8 +102,13 @@ class SampleFiles:
     @staticmethod
     def own(name: str, how_to_get: str) -> Path:
         """See :class:`Source`."""
-        del how_to_get
-        return samples_folder() / name
+        return _existing(samples_folder() / name, how_to_get)
+
+
+def _existing(path: Path, how_to_get: str) -> Path:
+    if not path.exists():
+        raise DataNotProvidedError(f"{path} does not exist. {how_to_get}")
+    return path
 
 
 def data_folder() -> Path:

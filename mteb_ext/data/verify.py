@@ -15,8 +15,8 @@ from mteb_ext.errors import DataError
 from mteb_ext.protocol import PairFacts, QuestionFacts, QuestionFilter
 
 _NEXT_STEP = (
-    "The files are damaged or another edition. Delete them, so that the next run fetches the right "
-    "ones, or replace them."
+    "The files are damaged or another edition: replace them. (Those that were fetched are fetched "
+    "again once they are deleted.)"
 )
 
 

@@ -119,8 +119,12 @@ class Ranking:
         self._groups = groups
         self._above = _relevant_above(groups)
         self._first_slot = np.cumsum(groups.size) - groups.size
-        # From here on, one element for each slot.
-        self._group = np.repeat(np.arange(groups.size.size), groups.size)
+        # From here on, one element for each slot. Without ties, slots are groups.
+        self._group = (
+            np.repeat(np.arange(groups.size.size), groups.size)
+            if (groups.size > 1).any()
+            else slice(None)
+        )
         self._query = groups.query[self._group]
         self._rank = (groups.start - self._first_slot)[self._group]
         self._rank += np.arange(1, self._rank.size + 1)

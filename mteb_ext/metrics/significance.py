@@ -406,8 +406,9 @@ def _average_ranks(codes: _Int) -> _Float:
     n_rows, n_codes = codes.shape[0], codes.max() + 1
     cells = codes + n_codes * np.arange(n_rows)[:, np.newaxis]
     count = np.bincount(cells.ravel(), minlength=n_rows * n_codes).reshape(n_rows, n_codes)
-    ranks = np.cumsum(count, axis=1) - (count - 1) / 2
-    return np.take_along_axis(ranks, codes, axis=1)
+    rank_of_code = np.cumsum(count, axis=1) - (count - 1) / 2
+    ranks: _Float = rank_of_code.take(cells)
+    return ranks
 
 
 def _bca_interval(
