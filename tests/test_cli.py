@@ -260,3 +260,41 @@ def test_report_beside_published_results(tmp_path, monkeypatch, capsys):
     assert "0.4934" in row
     assert "0.6190 CNN" in row
     assert "3 of 4" in row
+
+
+@pytest.fixture
+def cross_encoder_folder(minilm_folder, tmp_path):
+    """A sentence-transformers cross-encoder of random weights, small enough to run anywhere."""
+    import torch
+    from sentence_transformers import CrossEncoder
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(str(minilm_folder))
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        num_labels=1,
+    )
+    folder = tmp_path / "tiny-cross-encoder"
+    BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    CrossEncoder(str(folder), device="cpu")  # it loads as one
+    return folder
+
+
+@pytest.mark.models
+def test_run_of_a_local_cross_encoder(cross_encoder_folder, tmp_path, no_data):
+    results = tmp_path / "results"
+    tasks = ["STS17SemEval.sample", "WikiQA.sample"]
+    arguments = ["-m", str(cross_encoder_folder), "--output-folder", str(results), "-t", *tasks]
+    assert main(["run", "--cross-encoder", *arguments]) == 0
+    by_name = {path.stem: json.loads(path.read_text()) for path in results.rglob("*.sample.json")}
+    assert set(by_name) == set(tasks)
+    sts = by_name["STS17SemEval.sample"]["scores"]["test"]
+    assert len(sts) == 6
+    assert all(-1 <= scores["pearson"] <= 1 and "cosine_pearson" not in scores for scores in sts)
+    assert 0 < by_name["WikiQA.sample"]["scores"]["test"][0]["map"] <= 1
