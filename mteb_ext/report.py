@@ -34,6 +34,7 @@ _SUBSET_VARIANTS = {
     "STS17SemEval": {"per-track": {"pearson": "pearson"}},
     "WMT17Metrics": {"per-pair": {"pearson": "pearson"}},
 }
+_WHOLE = frozenset({"task", "subset", "metric", "score", "better", "p", "p (Holm)", "statistic"})
 _HEADLINE_VARIANTS = {"STS17SemEval": "mean-of-6", "WMT17Metrics": "mean-of-7-pairs"}
 
 
@@ -177,7 +178,7 @@ def _table(title: str, *columns: str) -> Table:
     """A table whose names are never cut: they would not be names any more."""
     table = Table(title=title, title_justify="left")
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in {"task", "subset"})
+        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE)
     return table
 
 

@@ -39,8 +39,15 @@ class JACSTS(PaperSTS):
         dialect=[],
         sample_creation="found",
         bibtex_citation=r"""
+@article{mutinda2021semantic,
+  author = {Mutinda, Faith Wavinya and Yada, Shuntaro and Wakamiya, Shoko and Aramaki, Eiji},
+  journal = {Methods of Information in Medicine},
+  title = {Semantic Textual Similarity in {J}apanese Clinical Domain Texts Using {BERT}},
+  year = {2021},
+}
+
 @misc{handa2025domain,
-  author = {Handa et al.},
+  author = {Chen, Zihao and Handa, Hisashi and Ohsaki, Miho and Shirahama, Kimiaki},
   note = {arXiv:2503.09094},
   title = {Domain Adaptation for Japanese Sentence Embeddings with Contrastive Learning based on Synthetic Sentence Generation},
   year = {2025},

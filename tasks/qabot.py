@@ -42,7 +42,7 @@ class QABot(PaperRanking):
         prompt={"query": "Given a question, retrieve the questions that ask for the same thing."},
         bibtex_citation=r"""
 @misc{handa2025domain,
-  author = {Handa et al.},
+  author = {Chen, Zihao and Handa, Hisashi and Ohsaki, Miho and Shirahama, Kimiaki},
   note = {arXiv:2503.09094},
   title = {Domain Adaptation for Japanese Sentence Embeddings with Contrastive Learning based on Synthetic Sentence Generation},
   year = {2025},

@@ -52,7 +52,7 @@ class WikiQA(PaperRanking):
 }
 
 @misc{garg2019tanda,
-  author = {Garg et al.},
+  author = {Garg, Siddhant and Vu, Thuy and Moschitti, Alessandro},
   note = {arXiv:1911.04118},
   title = {TANDA: Transfer and Adapt Pre-Trained Transformer Models for Answer Sentence Selection},
   year = {2019},

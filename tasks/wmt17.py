@@ -44,7 +44,7 @@ CITATION = r"""
 }
 
 @misc{shimanaka2019machine,
-  author = {Shimanaka et al.},
+  author = {Shimanaka, Hiroki and Kajiwara, Tomoyuki and Komachi, Mamoru},
   note = {arXiv:1907.12679},
   title = {Machine Translation Evaluation with {BERT} Regressor},
   year = {2019},

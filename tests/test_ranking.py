@@ -394,14 +394,15 @@ class TestInvariances:
         assert certain == [pytest.approx(1.0, abs=1e-15)]
         assert certain <= 1
 
-    def test_several_blocks_give_what_one_gives(self, monkeypatch):
+    @pytest.mark.parametrize("bound", ["_BLOCK", "_PART"])
+    def test_several_blocks_or_parts_give_what_one_gives(self, bound, monkeypatch):
         random = np.random.default_rng(7)
         lengths = random.integers(0, 9, size=300)
         offsets = np.cumsum([0, *lengths])
         scores = random.integers(4, size=offsets[-1])
         labels = random.integers(2, size=offsets[-1])
         whole = ranking.average_precision(scores, labels, offsets)
-        monkeypatch.setattr(ranking, "_BLOCK", 20)
+        monkeypatch.setattr(ranking, bound, 20)
         assert np.array_equal(ranking.average_precision(scores, labels, offsets), whole)
 
     def test_functions_are_the_methods(self):

@@ -43,7 +43,7 @@ def host(monkeypatch, pinned):
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setattr(sources, "HOST", f"http://127.0.0.1:{server.server_port}/")
     monkeypatch.setattr(sources, "_RETRIES", 0)
     yield served
