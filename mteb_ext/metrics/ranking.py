@@ -16,8 +16,9 @@ The definitions are those of trec_eval. ``Q`` is the number of queries, ``N`` th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -42,6 +43,7 @@ _Bool: TypeAlias = npt.NDArray[np.bool_]
 _Int: TypeAlias = npt.NDArray[np.int64]
 _Float: TypeAlias = npt.NDArray[np.float64]
 
+_PART = 1 << 20  # candidates of which one metric is computed at a time: bounds the memory
 _BLOCK = 1 << 16  # candidates sorted at a time: bounds the memory, and fits a CPU cache
 
 
@@ -119,12 +121,8 @@ class Ranking:
         self._groups = groups
         self._above = _relevant_above(groups)
         self._first_slot = np.cumsum(groups.size) - groups.size
-        # From here on, one element for each slot. Without ties, slots are groups.
-        self._group = (
-            np.repeat(np.arange(groups.size.size), groups.size)
-            if (groups.size > 1).any()
-            else slice(None)
-        )
+        # From here on, one element for each slot.
+        self._group = np.repeat(np.arange(groups.size.size), groups.size)
         self._query = groups.query[self._group]
         self._rank = (groups.start - self._first_slot)[self._group]
         self._rank += np.arange(1, self._rank.size + 1)
@@ -256,7 +254,7 @@ def average_precision(
     ties: TieOrder = "expected",
 ) -> _Float:
     """Average precision of each query; see `Ranking` and `Ranking.average_precision`."""
-    return Ranking(scores, labels, offsets, ties=ties).average_precision(k)
+    return _in_parts(Ranking.average_precision, scores, labels, offsets, k, ties)
 
 
 def reciprocal_rank(
@@ -268,7 +266,7 @@ def reciprocal_rank(
     ties: TieOrder = "expected",
 ) -> _Float:
     """Reciprocal rank of each query; see `Ranking` and `Ranking.reciprocal_rank`."""
-    return Ranking(scores, labels, offsets, ties=ties).reciprocal_rank(k)
+    return _in_parts(Ranking.reciprocal_rank, scores, labels, offsets, k, ties)
 
 
 def precision(
@@ -280,7 +278,7 @@ def precision(
     ties: TieOrder = "expected",
 ) -> _Float:
     """Precision at ``k`` of each query; see `Ranking` and `Ranking.precision`."""
-    return Ranking(scores, labels, offsets, ties=ties).precision(k)
+    return _in_parts(Ranking.precision, scores, labels, offsets, k, ties)
 
 
 def recall(
@@ -292,7 +290,7 @@ def recall(
     ties: TieOrder = "expected",
 ) -> _Float:
     """Recall at ``k`` of each query; see `Ranking` and `Ranking.recall`."""
-    return Ranking(scores, labels, offsets, ties=ties).recall(k)
+    return _in_parts(Ranking.recall, scores, labels, offsets, k, ties)
 
 
 def ndcg(
@@ -304,7 +302,7 @@ def ndcg(
     ties: TieOrder = "expected",
 ) -> _Float:
     """NDCG at ``k`` of each query; see `Ranking` and `Ranking.ndcg`."""
-    return Ranking(scores, labels, offsets, ties=ties).ndcg(k)
+    return _in_parts(Ranking.ndcg, scores, labels, offsets, k, ties)
 
 
 def hit_rate(
@@ -316,7 +314,29 @@ def hit_rate(
     ties: TieOrder = "expected",
 ) -> _Float:
     """Hit rate at ``k`` of each query; see `Ranking` and `Ranking.hit_rate`."""
-    return Ranking(scores, labels, offsets, ties=ties).hit_rate(k)
+    return _in_parts(Ranking.hit_rate, scores, labels, offsets, k, ties)
+
+
+def _in_parts(
+    metric: Callable[..., _Float],
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    offsets: npt.ArrayLike,
+    k: int | None,
+    ties: TieOrder,
+) -> _Float:
+    """A metric of all queries, some of them at a time: one metric alone needs no more memory."""
+    bounds = _checked_offsets(offsets)
+    values, relevant = _checked_scores(scores, bounds), _checked_labels(labels, bounds)
+    firsts = np.unique(np.searchsorted(bounds[:-1], np.arange(0, values.size + 1, _PART)))
+    parts = []
+    for first, end in pairwise([*firsts, bounds.size - 1]):
+        here = slice(bounds[first], bounds[end])
+        part = Ranking(
+            values[here], relevant[here], bounds[first : end + 1] - bounds[first], ties=ties
+        )
+        parts.append(metric(part, k))
+    return np.concatenate(parts)
 
 
 def _tie_groups(

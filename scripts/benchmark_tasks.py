@@ -1,0 +1,199 @@
+"""The benchmark's tasks: one model on the same rows by this package and by its peers."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import mteb
+from benchmark_measuring import OURS, Case, Row, Runner, measure, rows_of
+from mteb.abstasks import AbsTask, AbsTaskRetrieval
+from mteb.abstasks.sts import AbsTaskSTS
+from mteb.cache import ResultCache
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.evaluation import (
+    EmbeddingSimilarityEvaluator,
+    RerankingEvaluator,
+)
+
+from mteb_ext import clear_memory
+from mteb_ext.bases import PaperSTS, PaperTask
+
+STOCK = "stock mteb"
+FLOOR = "floor: encode"
+OUTSIDE = "mteb_ext outside the model"
+SUITE = "all public tasks"
+ENCODE = {"batch_size": 32, "show_progress_bar": False}
+
+
+class TimedModel(SentenceTransformer):
+    """A model that adds up the time of its forward passes."""
+
+    seconds_inside = 0.0
+
+    def encode(self, *args: Any, **kwargs: Any) -> Any:
+        """As the parent's."""
+        start = time.perf_counter()
+        try:
+            return super().encode(*args, **kwargs)
+        finally:
+            self.seconds_inside += time.perf_counter() - start
+
+
+def task_cases(
+    model: SentenceTransformer, names: Sequence[str], shares: Sequence[float]
+) -> Iterator[Case]:
+    """Each task, on a share of its data and on all of it, beside every peer."""
+    for name in names:
+        for share in shares:
+            task = first_part(name, share)
+            task.load_data()
+            sts = isinstance(task, PaperSTS)
+            yield Case(
+                name,
+                len(task.dataset["test"]) if sts else len(retrieval_data(task)["corpus"]),
+                {
+                    OURS: partial(ours, model, name, share),
+                    STOCK: partial(stock, model, task),
+                    **(similarity_peer(model, task) if sts else reranking_peer(model, task)),
+                    FLOOR: partial(floor, model, distinct_texts(task)),
+                },
+                tolerance=1e-4,  # of the metrics, where a text's batch has changed its last digits
+            )
+
+
+def first_part(name: str, share: float) -> PaperTask:
+    """A task that will keep the first pairs, or the first questions, of what it reads."""
+    task = mteb.get_task(name)
+
+    def keep(num_proc: int | None = None) -> None:
+        if isinstance(task, PaperSTS):
+            task.dataset["test"] = head(task.dataset["test"], share)
+            return
+        data = retrieval_data(task)
+        data["queries"] = head(data["queries"], share)
+        data["relevant_docs"] = {q: data["relevant_docs"][q] for q in data["queries"]["id"]}
+        kept = set().union(*data["relevant_docs"].values())
+        data["corpus"] = data["corpus"].select(
+            [i for i, candidate in enumerate(data["corpus"]["id"]) if candidate in kept]
+        )
+
+    if share < 1:
+        task.dataset_transform = keep
+    return task
+
+
+def head(dataset: Any, share: float) -> Any:
+    """The first rows of a dataset."""
+    return dataset.select(range(math.ceil(share * len(dataset))))
+
+
+def retrieval_data(task: AbsTaskRetrieval) -> dict[str, Any]:
+    """The test split of a ranking task."""
+    return task.dataset["default"]["test"]
+
+
+def ours(model: SentenceTransformer, name: str, share: float) -> Mapping[str, Any]:
+    """The task as a user runs it: reading and verifying its files is part of the time."""
+    clear_memory()
+    return scores_of(model, first_part(name, share))
+
+
+def stock(model: SentenceTransformer, task: PaperTask) -> Mapping[str, Any]:
+    """The same rows, loaded before, in mteb's own kind of task."""
+    kind, main_score = (
+        (AbsTaskSTS, "spearman")
+        if isinstance(task, PaperSTS)
+        else (AbsTaskRetrieval, "map_at_1000")
+    )
+    metadata = task.metadata.model_copy(update={"main_score": main_score})
+    twin = type(f"Stock{type(task).__name__}", (kind,), {"metadata": metadata})()
+    twin.dataset, twin.data_loaded = task.dataset, True
+    scores = scores_of(model, twin)
+    return {"spearman" if kind is AbsTaskSTS else "map_trec_eval": scores[main_score]}
+
+
+def scores_of(model: SentenceTransformer, task: AbsTask) -> Mapping[str, Any]:
+    """The scores of a task that has one split and no subsets."""
+    return evaluate(model, [task], cache=None)[0].scores["test"][0]
+
+
+def evaluate(
+    model: SentenceTransformer, tasks: Iterable[AbsTask], cache: ResultCache | None
+) -> list[Any]:
+    """Run the standard runner."""
+    options = {"encode_kwargs": ENCODE, "show_progress_bar": False, "co2_tracker": False}
+    return mteb.evaluate(model, tasks, cache=cache, **options).task_results
+
+
+def similarity_peer(model: SentenceTransformer, task: PaperSTS) -> dict[str, Runner]:
+    """The evaluator of sentence-transformers, on the same pairs."""
+    pairs = task.dataset["test"]
+    columns = (list(pairs[column]) for column in ("sentence1", "sentence2", "score"))
+    evaluator = EmbeddingSimilarityEvaluator(*columns, **ENCODE)
+    return {
+        "sentence-transformers": lambda: {"spearman": evaluator(model)["spearman_cosine"]},
+    }
+
+
+def reranking_peer(model: SentenceTransformer, task: PaperTask) -> dict[str, Runner]:
+    """The evaluator of sentence-transformers; it leaves out questions without a wrong candidate."""
+    data = retrieval_data(task)
+    text_of = dict(zip(data["corpus"]["id"], data["corpus"]["text"], strict=True))
+    samples = [
+        {
+            "query": text,
+            "positive": [text_of[c] for c, label in data["relevant_docs"][query].items() if label],
+            "negative": [
+                text_of[c] for c, label in data["relevant_docs"][query].items() if not label
+            ],
+        }
+        for query, text in zip(data["queries"]["id"], data["queries"]["text"], strict=True)
+    ]
+    evaluator = RerankingEvaluator(samples, **ENCODE)
+    return {"sentence-transformers": lambda: {"map_both": evaluator(model)["map"]}}
+
+
+def floor(model: SentenceTransformer, texts: list[str]) -> Mapping[str, Any]:
+    """Nothing but the model, on each text once."""
+    model.encode(texts, **ENCODE)
+    return {}
+
+
+def distinct_texts(task: PaperTask) -> list[str]:
+    """The texts that a loaded task gives to a model, each once."""
+    if isinstance(task, PaperSTS):
+        subsets = task.dataset.values() if task.metadata.is_multilingual else [task.dataset]
+        columns = [s["test"][column] for s in subsets for column in ("sentence1", "sentence2")]
+    else:
+        columns = [retrieval_data(task)[side]["text"] for side in ("queries", "corpus")]
+    return list(dict.fromkeys(chain.from_iterable(columns)))
+
+
+def suite_rows(model: TimedModel, names: Sequence[str], rounds: int) -> list[Row]:
+    """All tasks in one run of mteb, results written, and its time outside the model."""
+    tasks = [mteb.get_task(name) for name in names]
+    for task in tasks:
+        task.load_data()
+    texts = list(dict.fromkeys(chain.from_iterable(map(distinct_texts, tasks))))
+
+    def suite() -> Mapping[str, Any]:
+        clear_memory()
+        before = model.seconds_inside
+        with tempfile.TemporaryDirectory() as folder:
+            evaluate(model, [mteb.get_task(name) for name in names], ResultCache(folder))
+        return {"inside": model.seconds_inside - before}
+
+    case = Case(SUITE, len(texts), {OURS: suite, FLOOR: partial(floor, model, texts)})
+    runs = measure(case, rounds)
+    runs[OUTSIDE] = [
+        replace(run, seconds=run.seconds - run.result["inside"], peak_mib=math.nan)
+        for run in runs[OURS]
+    ]
+    return rows_of(case, runs)
