@@ -62,7 +62,7 @@ def task_cases(
                     OURS: partial(ours, model, name, share),
                     STOCK: partial(stock, model, task),
                     **(similarity_peer(model, task) if sts else reranking_peer(model, task)),
-                    FLOOR: partial(floor, model, distinct_texts(task)),
+                    FLOOR: partial(floor, model, new_texts([task])),
                 },
                 tolerance=1e-4,  # of the metrics, where a text's batch has changed its last digits
             )
@@ -160,20 +160,34 @@ def reranking_peer(model: SentenceTransformer, task: PaperTask) -> dict[str, Run
     return {"sentence-transformers": lambda: {"map_both": evaluator(model)["map"]}}
 
 
-def floor(model: SentenceTransformer, texts: list[str]) -> Mapping[str, Any]:
+def floor(model: SentenceTransformer, groups: Sequence[list[str]]) -> Mapping[str, Any]:
     """Nothing but the model, on each text once."""
-    model.encode(texts, **ENCODE)
+    for texts in groups:
+        model.encode(texts, **ENCODE)
     return {}
 
 
-def distinct_texts(task: PaperTask) -> list[str]:
-    """The texts that a loaded task gives to a model, each once."""
+def new_texts(tasks: Iterable[PaperTask]) -> list[list[str]]:
+    """The texts that loaded tasks give to a model, each once, where it occurs first.
+
+    They are grouped by task and subset, because languages together make batches of uneven length.
+    """
+    seen: set[str] = set()
+    groups = []
+    for task in tasks:
+        for columns in columns_of(task):
+            groups.append([text for text in dict.fromkeys(chain(*columns)) if text not in seen])
+            seen.update(groups[-1])
+    return groups
+
+
+def columns_of(task: PaperTask) -> Iterator[list[Iterable[str]]]:
+    """The columns of text of each subset of a loaded task."""
     if isinstance(task, PaperSTS):
-        subsets = task.dataset.values() if task.metadata.is_multilingual else [task.dataset]
-        columns = [s["test"][column] for s in subsets for column in ("sentence1", "sentence2")]
+        for subset in task.dataset.values() if task.metadata.is_multilingual else [task.dataset]:
+            yield [subset["test"][column] for column in ("sentence1", "sentence2")]
     else:
-        columns = [retrieval_data(task)[side]["text"] for side in ("queries", "corpus")]
-    return list(dict.fromkeys(chain.from_iterable(columns)))
+        yield [retrieval_data(task)[side]["text"] for side in ("queries", "corpus")]
 
 
 def suite_rows(model: TimedModel, names: Sequence[str], rounds: int) -> list[Row]:
@@ -181,7 +195,7 @@ def suite_rows(model: TimedModel, names: Sequence[str], rounds: int) -> list[Row
     tasks = [mteb.get_task(name) for name in names]
     for task in tasks:
         task.load_data()
-    texts = list(dict.fromkeys(chain.from_iterable(map(distinct_texts, tasks))))
+    texts = new_texts(tasks)
 
     def suite() -> Mapping[str, Any]:
         clear_memory()
@@ -190,7 +204,7 @@ def suite_rows(model: TimedModel, names: Sequence[str], rounds: int) -> list[Row
             evaluate(model, [mteb.get_task(name) for name in names], ResultCache(folder))
         return {"inside": model.seconds_inside - before}
 
-    case = Case(SUITE, len(texts), {OURS: suite, FLOOR: partial(floor, model, texts)})
+    case = Case(SUITE, sum(map(len, texts)), {OURS: suite, FLOOR: partial(floor, model, texts)})
     runs = measure(case, rounds)
     runs[OUTSIDE] = [
         replace(run, seconds=run.seconds - run.result["inside"], peak_mib=math.nan)
