@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("pytrec_eval")
 
+pytestmark = pytest.mark.models  # a sentence-transformers model, if a small one
+
 
 @pytest.fixture(autouse=True)
 def _scripts_on_path(monkeypatch):
