@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
+from mteb_ext.tasks._papers import JAPANESE_STS_IR
 
 from mteb_ext.bases import PaperSTS
 from mteb_ext.data.readers import read_xls_pairs
@@ -45,14 +46,8 @@ class JACSTS(PaperSTS):
   title = {Semantic Textual Similarity in {J}apanese Clinical Domain Texts Using {BERT}},
   year = {2021},
 }
-
-@misc{handa2025domain,
-  author = {Chen, Zihao and Handa, Hisashi and Ohsaki, Miho and Shirahama, Kimiaki},
-  note = {arXiv:2503.09094},
-  title = {Domain Adaptation for Japanese Sentence Embeddings with Contrastive Learning based on Synthetic Sentence Generation},
-  year = {2025},
-}
-""",
+"""
+        + JAPANESE_STS_IR,
     )
     protocol = CorrelationProtocol(
         headline="spearman",

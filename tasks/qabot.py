@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
+from mteb_ext.tasks._papers import JAPANESE_STS_IR
 
 from mteb_ext.bases import PaperRanking
 from mteb_ext.data.readers import read_question_folders
@@ -40,14 +41,7 @@ class QABot(PaperRanking):
         sample_creation="found",
         is_public=False,
         prompt={"query": "Given a question, retrieve the questions that ask for the same thing."},
-        bibtex_citation=r"""
-@misc{handa2025domain,
-  author = {Chen, Zihao and Handa, Hisashi and Ohsaki, Miho and Shirahama, Kimiaki},
-  note = {arXiv:2503.09094},
-  title = {Domain Adaptation for Japanese Sentence Embeddings with Contrastive Learning based on Synthetic Sentence Generation},
-  year = {2025},
-}
-""",
+        bibtex_citation=JAPANESE_STS_IR,
     )
     protocol = RankingProtocol(
         headline="map",

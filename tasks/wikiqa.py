@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
+from mteb_ext.tasks._papers import TANDA
 
 from mteb_ext.bases import PaperRanking
 from mteb_ext.data.readers import read_wikiqa
@@ -50,14 +51,8 @@ class WikiQA(PaperRanking):
   title = {{W}iki{QA}: A Challenge Dataset for Open-Domain Question Answering},
   year = {2015},
 }
-
-@misc{garg2019tanda,
-  author = {Garg, Siddhant and Vu, Thuy and Moschitti, Alessandro},
-  note = {arXiv:1911.04118},
-  title = {TANDA: Transfer and Adapt Pre-Trained Transformer Models for Answer Sentence Selection},
-  year = {2019},
-}
-""",
+"""
+        + TANDA,
     )
     protocol = RankingProtocol(
         headline="map",

@@ -1,10 +1,13 @@
-"""What the `ModelMeta` of every lexical baseline states alike."""
+"""What all lexical baselines have alike."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["LEXICAL"]
+if TYPE_CHECKING:
+    from mteb.models.model_meta import ModelMeta
+
+__all__ = ["LEXICAL", "LexicalModel"]
 
 LEXICAL: dict[str, Any] = {
     "revision": "1",
@@ -24,3 +27,25 @@ LEXICAL: dict[str, Any] = {
     "modalities": ["text"],
 }
 """Fields of a model without parameters or training, as mteb's own baselines fill them."""
+
+
+class LexicalModel:
+    """A model that is all code: there is nothing to load."""
+
+    mteb_model_meta: ModelMeta
+
+    def __init__(
+        self,
+        model_name: str = "",
+        revision: str | None = None,
+        device: str | None = None,
+        **kwargs: object,
+    ) -> None:
+        """Make the model; the arguments are mteb's, and none of them has an effect.
+
+        Args:
+            model_name: Name of the model.
+            revision: Revision of the model.
+            device: Device, for models that run on one.
+            **kwargs: Options of other models.
+        """

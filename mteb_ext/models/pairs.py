@@ -9,10 +9,10 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from mteb_ext.errors import ProtocolError
+from mteb_ext.models.meta import LexicalModel
 
 if TYPE_CHECKING:
     from mteb.abstasks.task_metadata import TaskMetadata
-    from mteb.models.model_meta import ModelMeta
     from mteb.types import BatchedInput, PromptType
     from numpy.typing import NDArray
     from torch.utils.data import DataLoader
@@ -22,30 +22,12 @@ __all__ = ["LexicalCrossEncoder"]
 _Prepared = TypeVar("_Prepared")
 
 
-class LexicalCrossEncoder(ABC, Generic[_Prepared]):
+class LexicalCrossEncoder(LexicalModel, ABC, Generic[_Prepared]):
     """A cross-encoder without parameters: it compares the words of two texts.
 
     A subclass says what is kept of a text, and how two of these compare. Each distinct text is
     prepared once per call of `predict`.
     """
-
-    mteb_model_meta: ModelMeta
-
-    def __init__(
-        self,
-        model_name: str = "",
-        revision: str | None = None,
-        device: str | None = None,
-        **kwargs: object,
-    ) -> None:
-        """Make the model; the arguments are mteb's, and none of them has an effect.
-
-        Args:
-            model_name: Name of the model.
-            revision: Revision of the model.
-            device: Device, for models that run on one.
-            **kwargs: Options of other models.
-        """
 
     @abstractmethod
     def prepare(self, text: str) -> _Prepared:

@@ -32,7 +32,7 @@ from mteb.models.model_meta import ModelMeta
 from tqdm.auto import tqdm
 
 from mteb_ext.errors import ProtocolError
-from mteb_ext.models.meta import LEXICAL
+from mteb_ext.models.meta import LEXICAL, LexicalModel
 from mteb_ext.models.tokens import words
 
 if TYPE_CHECKING:
@@ -86,27 +86,10 @@ def content_words(text: str) -> frozenset[str]:
     )
 
 
-class WordCount:
+class WordCount(LexicalModel):
     """Number of non-stop words of the query that occur in the document."""
 
-    mteb_model_meta: ModelMeta
-
-    def __init__(
-        self,
-        model_name: str = "",
-        revision: str | None = None,
-        device: str | None = None,
-        **kwargs: object,
-    ) -> None:
-        """Make the model; the arguments are mteb's, and none of them has an effect.
-
-        Args:
-            model_name: Name of the model.
-            revision: Revision of the model.
-            device: Device, for models that run on one.
-            **kwargs: Options of other models.
-        """
-        self._index: _Index | None = None
+    _index: _Index | None = None
 
     def weight(self, documents: int, containing: int) -> float:
         """What a word of the query adds to the score of a document that contains it.
