@@ -30,7 +30,7 @@ def load_dataset(
     Raises:
         DataError: If there is no such task, split or subset, or its files are missing or damaged.
     """
-    task = _task(name)
+    task = paper_task(name)
     if issubclass(task, PaperSTS):
         return _load_pairs(task, split, subset)
     if subset not in {None, DEFAULT_SUBSET}:
@@ -42,15 +42,22 @@ def load_dataset(
     return _questions_to_dataset(questions)
 
 
-def _task(name: str) -> type[PaperTask]:
+def paper_task(name: str) -> type[PaperTask]:
+    """The task class of a name: every command and function finds a task here.
+
+    Raises:
+        DataError: If mteb knows no such task (close names are offered), or it is mteb's own.
+    """
     import mteb
 
     try:
         task = type(mteb.get_task(name))
     except KeyError as error:
-        raise DataError(f"mteb knows no task {name!r}. {error.args[0]}") from error
+        raise DataError(
+            f"there is no task {name!r}. {error.args[0].removeprefix('KeyError: ')}"
+        ) from None
     if not issubclass(task, PaperTask):
-        raise DataError(f"{name!r} is mteb's own task; load it with mteb.get_task({name!r}).")
+        raise DataError(f"{name} is mteb's own task, not a task of mteb_ext; see 'mteb-ext tasks'.")
     return task
 
 

@@ -8,7 +8,7 @@ it; nothing in it depends on mteb.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
@@ -36,10 +36,13 @@ class PairFacts:
         pairs: Number of pairs.
         fingerprint: sha256 of the content in its canonical form, see
             :func:`mteb_ext.data.verify.fingerprint`.
+        parts: Number of pairs of each named part that is reported by itself, see
+            :class:`mteb_ext.data.records.Pairs`.
     """
 
     pairs: int
     fingerprint: str
+    parts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,19 @@ class CorrelationProtocol:
 
 
 @dataclass(frozen=True)
+class QuestionSet:
+    """Questions that a second average is taken over.
+
+    Attributes:
+        name: What the result keys of that average end in: ``map_NAME``.
+        keep: The questions.
+    """
+
+    name: str
+    keep: QuestionFilter
+
+
+@dataclass(frozen=True)
 class RankingProtocol:
     """Ranking: metrics per question over its full candidate list, then averaged over questions.
 
@@ -93,19 +109,21 @@ class RankingProtocol:
         source: The paper, section or table that says so.
         facts: Expected content by split.
         keep: The questions that the headline averages over.
-        second: A second, named average over other questions: its suffix in the result keys and its
-            filter.
+        also: The questions of a second, named average.
         cutoffs: The N of every reported precision at N.
         unfiltered: Splits that the paper uses whole, for training.
+        symmetric: Whether queries and candidates are texts of one kind, so that the paper embeds
+            both alike: the model gets no query and document side, and one prompt or none.
     """
 
-    headline: Literal["map"]
+    headline: Literal["map", "mrr"]
     source: str
     facts: Mapping[str, QuestionFacts]
     keep: QuestionFilter
-    second: tuple[str, QuestionFilter] | None = None
+    also: QuestionSet | None = None
     cutoffs: Sequence[int] = (1,)
     unfiltered: frozenset[str] = frozenset()
+    symmetric: bool = False
 
     def keep_in(self, split: str) -> QuestionFilter:
         """The paper's filter of a split."""
@@ -113,4 +131,4 @@ class RankingProtocol:
 
     def reports_on(self, labels: Sequence[int]) -> bool:
         """Whether a question counts in the headline or in the second average."""
-        return self.keep.keeps(labels) or (self.second is not None and self.second[1].keeps(labels))
+        return self.keep.keeps(labels) or (self.also is not None and self.also.keep.keeps(labels))

@@ -9,7 +9,7 @@ from mteb_ext.bases import PaperRanking
 from mteb_ext.data.readers import read_trecqa
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import Source
-from mteb_ext.protocol import QuestionFacts, QuestionFilter, RankingProtocol
+from mteb_ext.protocol import QuestionFacts, QuestionFilter, QuestionSet, RankingProtocol
 
 COMMIT = "056cbbcbf997cc0b35032430110c5e5e5525700a"
 REPOSITORY = f"castorini/data/{COMMIT}"
@@ -59,7 +59,7 @@ class TRECQA(PaperRanking):
         headline="map",
         source="arXiv 1911.04118: MAP and MRR over the entire candidate set of each question",
         keep=QuestionFilter.BOTH,
-        second=("raw", QuestionFilter.WITH_CANDIDATES),
+        also=QuestionSet("raw", QuestionFilter.WITH_CANDIDATES),
         unfiltered=frozenset({"train", "train-manual"}),
         facts={
             "train": QuestionFacts(questions=1229, rows=53_417, relevant=6403),

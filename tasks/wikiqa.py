@@ -9,7 +9,7 @@ from mteb_ext.bases import PaperRanking
 from mteb_ext.data.readers import read_wikiqa
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import Source
-from mteb_ext.protocol import QuestionFacts, QuestionFilter, RankingProtocol
+from mteb_ext.protocol import QuestionFacts, QuestionFilter, QuestionSet, RankingProtocol
 
 COMMIT = "0d6a84041d906458d48e4504a264d1c19d11a054"
 REPOSITORY = f"JasonRui/WikiQA-LSTM-Keras/{COMMIT}"
@@ -58,7 +58,7 @@ class WikiQA(PaperRanking):
         headline="map",
         source="arXiv 1911.04118: MAP and MRR over the entire candidate set of each question",
         keep=QuestionFilter.ANSWERED,
-        second=("both", QuestionFilter.BOTH),
+        also=QuestionSet("both", QuestionFilter.BOTH),
         facts={
             "train": QuestionFacts(
                 questions=2118,

@@ -19,9 +19,12 @@ from mteb_ext.protocol import (
     CorrelationProtocol,
     QuestionFacts,
     QuestionFilter,
+    QuestionSet,
     RankingProtocol,
 )
 
+BOTH = QuestionSet("both", QuestionFilter.BOTH)
+RAW = QuestionSet("raw", QuestionFilter.WITH_CANDIDATES)
 QUIET = {"show_progress_bar": False}
 
 
@@ -64,14 +67,14 @@ def make_sts(pairs_by_subset, headline="pearson", task_name="MadeUpSTS"):
     return MadeUp()
 
 
-def make_ranking(questions, keep=QuestionFilter.ANSWERED, second=None, cutoffs=(1, 2)):
+def make_ranking(questions, keep=QuestionFilter.ANSWERED, also=None, cutoffs=(1, 2)):
     class MadeUp(PaperRanking):
         metadata = mteb.get_task("WikiQA").metadata.model_copy(update={"name": "MadeUpRanking"})
         protocol = RankingProtocol(
             headline="map",
             source="made up",
             keep=keep,
-            second=second,
+            also=also,
             cutoffs=cutoffs,
             facts={
                 "test": QuestionFacts(
@@ -278,19 +281,26 @@ def test_ranking_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("keep", "second", "n", "expected", "n_second", "expected_second"),
+    ("keep", "also", "n", "expected", "n_second", "expected_second"),
     [
         # WikiQA's rule, with the corpus's own beside it
-        (QuestionFilter.ANSWERED, ("both", QuestionFilter.BOTH), 3, 11 / 18, 2, 5 / 12),
+        (QuestionFilter.ANSWERED, BOTH, 3, 11 / 18, 2, 5 / 12),
         # TREC-QA's rule, with all questions beside it: one without an answer counts as 0
-        (QuestionFilter.BOTH, ("raw", QuestionFilter.WITH_CANDIDATES), 2, 5 / 12, 4, 11 / 24),
+        (
+            QuestionFilter.BOTH,
+            QuestionSet("raw", QuestionFilter.WITH_CANDIDATES),
+            2,
+            5 / 12,
+            4,
+            11 / 24,
+        ),
     ],
 )
-def test_the_two_question_filters(keep, second, n, expected, n_second, expected_second):
+def test_the_two_question_filters(keep, also, n, expected, n_second, expected_second):
     model = ToyCrossEncoder(by_table)
-    scores = scores_of(make_ranking(QUESTIONS, keep, second), model)
+    scores = scores_of(make_ranking(QUESTIONS, keep, also), model)
     assert (scores["num_queries"], scores["map"]) == (n, pytest.approx(expected))
-    name = second[0]
+    name = also.name
     assert scores[f"num_queries_{name}"] == n_second
     assert scores[f"map_{name}"] == pytest.approx(expected_second)
     assert scores[f"mrr_{name}_trec_eval"] >= 0

@@ -142,9 +142,9 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
             "num_queries": int(kept.sum()),
             "num_queries_with_ties": int(expected.tied_across_labels[kept].sum()),
         }
-        if self.protocol.second:
-            name, keep = self.protocol.second
-            also = lists.kept_by(keep)
+        if self.protocol.also:
+            name = self.protocol.also.name
+            also = lists.kept_by(self.protocol.also.keep)
             scores |= {
                 f"map_{name}": _mean(precisions, also),
                 f"mrr_{name}": _mean(expected.reciprocal_rank(), also),

@@ -14,12 +14,15 @@ class Pairs:
         sentence2: Second texts, as they stand in the file.
         score: Gold scores on the dataset's own scale.
         genre: The pair's genre where the dataset has genres, else empty.
+        parts: For each named part of the pairs whose correlations are reported by themselves
+            (``spearman_NAME``), whether each pair belongs to it.
     """
 
     sentence1: list[str]
     sentence2: list[str]
     score: list[float]
     genre: list[str] = field(default_factory=list)
+    parts: dict[str, list[bool]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.score)
