@@ -337,6 +337,12 @@ def test_sparse_embeddings_stay_sparse(kind):
     assert vectors.array.nnz == 3
 
 
+def test_bytes_are_numbers_where_the_precision_says_so():
+    model = ToyEncoder(lambda text: np.array({"a": [3, 4], "b": [4, 3]}[text], dtype="u1"))
+    assert score(model, ["a"], ["b"], {"precision": "uint8"}).tolist() == [0.96]
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize")
 def test_quantised_torch_tensors_have_values():
     model = ToyEncoder(None)
     model.encode = lambda inputs, **kwargs: torch.quantize_per_tensor(
