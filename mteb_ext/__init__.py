@@ -19,6 +19,7 @@ _PUBLIC = {
     "UndefinedMetricError": "mteb_ext.errors",
     "clear_memory": "mteb_ext.proxy",
     "load_dataset": "mteb_ext.loading",
+    "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
 }
 
