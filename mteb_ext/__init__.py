@@ -19,6 +19,7 @@ _PUBLIC = {
     "UndefinedMetricError": "mteb_ext.errors",
     "SharedEmbeddings": "mteb_ext.scoring.sharing",
     "load_dataset": "mteb_ext.loading",
+    "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
 }
 
