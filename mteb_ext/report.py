@@ -18,25 +18,12 @@ from mteb_ext.bases.task import DEFAULT_SUBSET
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
 from mteb_ext.metrics.ranking import average_precision
-from mteb_ext.published import TASKS, compare_published
+from mteb_ext.published import beside_published, scores_by_variant, standing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Which of our result keys follow which published variant, by the metric's name there.
-_SUBSET_VARIANTS = {
-    "WikiQA": {
-        "clean-243": {"map": "map", "mrr": "mrr"},
-        "both-237": {"map": "map_both_trec_eval", "mrr": "mrr_both_trec_eval"},
-    },
-    "TRECQA": {"clean-68": {"map": "map", "mrr": "mrr"}},
-    "STSBenchmarkSemEval": {"official-split": {"pearson": "pearson"}},
-    "STS17SemEvalTurkish": {"per-track": {"pearson": "pearson"}},
-    "STS17SemEval": {"per-track": {"pearson": "pearson"}},
-    "WMT17Metrics": {"per-pair": {"pearson": "pearson"}},
-}
 _WHOLE = frozenset({"task", "subset", "metric", "score", "better", "p", "p (Holm)", "statistic"})
-_HEADLINE_VARIANTS = {"STS17SemEval": "mean-of-6", "WMT17Metrics": "mean-of-7-pairs"}
 
 
 def results_tables(folder: Path) -> Iterator[Table]:
@@ -81,8 +68,9 @@ def published_tables(folder: Path) -> Iterator[Table]:
             model, "task", "subset", "metric", "variant", "score", "best published", "better"
         )
         for result, task in results:
-            if result.task_name in TASKS and _data_kind(result, task) == "paper's":
-                for variant, scores in published_scores(result):
+            if _data_kind(result, task) == "paper's":
+                entries = result.scores.get("test", [])
+                for variant, scores in scores_by_variant(result.task_name, entries):
                     _add_published(table, result.task_name, variant, scores)
         if table.row_count:
             yield table
@@ -91,45 +79,22 @@ def published_tables(folder: Path) -> Iterator[Table]:
 def _add_published(
     table: Table, task: str, variant: str, scores: Mapping[tuple[str, str], float]
 ) -> None:
-    frame = compare_published(task, scores, variant=variant)
+    frame = beside_published(task, scores, variant=variant)
     for (subset, metric), value in scores.items():
         rows = frame[(frame["subset"] == subset) & (frame["metric"] == metric) & ~frame["ours"]]
         if rows.empty:
             continue
-        best = rows.loc[rows["value"].idxmax()]
+        best = rows.iloc[0]
+        better, of, ambiguous = standing(value, rows)
         table.add_row(
             task,
             subset or "mean",
             metric,
             variant,
             f"{value:.4f}",
-            f"{best['value']:.4f} {best['system']}",
-            f"{int((rows['value'] > value).sum())} of {len(rows)}",
+            f"{best['value']:.{best['decimals']}f} {best['system']}",
+            f"{better} of {of}" + (f", {ambiguous} ambiguous" if ambiguous else ""),
         )
-
-
-def published_scores(
-    result: TaskResult,
-) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
-    """The scores of a result that follow a published variant.
-
-    Yields:
-        The variant, and the scores by subset (empty for the mean over subsets) and metric.
-    """
-    by_subset = {scores["hf_subset"]: scores for scores in result.scores.get("test", [])}
-    for variant, keys in _SUBSET_VARIANTS.get(result.task_name, {}).items():
-        yield (
-            variant,
-            {
-                (subset, metric): scores[key]
-                for subset, scores in by_subset.items()
-                for metric, key in keys.items()
-            },
-        )
-    complete = len(by_subset) == len(result.task.metadata.hf_subsets)
-    if complete and result.task_name in _HEADLINE_VARIANTS:
-        metric = result.task.metadata.main_score
-        yield _HEADLINE_VARIANTS[result.task_name], {("", metric): result.get_score(["test"])}
 
 
 def comparison_table(task_name: str, first: Path, second: Path) -> Table:
