@@ -20,6 +20,7 @@ _PUBLIC = {
     "clear_memory": "mteb_ext.proxy",
     "load_dataset": "mteb_ext.loading",
     "load_published": "mteb_ext.published",
+    "load_results": "mteb_ext.results",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]  # noqa: PLE0604
