@@ -11,6 +11,7 @@ import pytest
 
 import mteb_ext
 from mteb_ext.errors import DataError
+from mteb_ext.results.beside import published_standings
 from mteb_ext.results.summary import headlines, label_runs, not_run, over_models
 
 WIKIQA = {  # the numbers are made up, the keys are those of a result
@@ -329,3 +330,36 @@ def test_tasks_without_a_result_are_named(tmp_path):
     assert "QABot" in missing["ours"]
     assert "JACSTS" not in missing["ours"]
     assert "other" not in missing
+
+
+def test_scores_beside_published_ones(tmp_path):
+    # Above one of the four settled numbers of clean-237: CNN .6190, LCLR .5993, .5099, .4891.
+    entry = {**WIKIQA, "map_both_trec_eval": 0.5099001, "mrr_both_trec_eval": 0.5}
+    write_result(tmp_path, "WikiQA", {"test": [entry], "dev": [WIKIQA]})
+    write_result(tmp_path, "WikiQA", {"test": [entry]}, model="edited", data="another")
+    frame = published_standings(mteb_ext.load_results(tmp_path))
+    assert set(frame["run"]) == {"test/model"}
+    (row,) = frame[(frame["variant"] == "clean-237") & (frame["metric"] == "map")].itertuples()
+    assert (row.value, row.best, row.best_system) == (0.5099001, 0.6190, "CNN")
+    assert (row.better, row.of) == (2, 4)  # .5099 is printed alike, and is not better
+    assert row.ambiguous == 1
+
+
+def test_a_result_without_a_key_of_a_variant_is_named(tmp_path, caplog):
+    entry = {"hf_subset": "default", "map": 0.5, "main_score": 0.5}
+    path = write_result(tmp_path, "WikiQA", {"test": [entry]})
+    write_result(tmp_path, "STSBenchmarkSemEval", {"test": [sts("default", 0.5)]})
+    frame = published_standings(mteb_ext.load_results(tmp_path))
+    assert set(frame["task"]) <= {"STSBenchmarkSemEval"}
+    (record,) = caplog.records
+    assert f"{path} is left out" in record.getMessage()
+
+
+def test_the_mean_stands_beside_published_means_only_if_it_is_complete(tmp_path):
+    entries = [sts(track, 0.5) for track in TRACKS]
+    write_result(tmp_path, "STS17SemEval", {"test": entries})
+    frame = published_standings(mteb_ext.load_results(tmp_path))
+    assert set(frame["variant"]) == {"per-track", "mean-of-6"}
+    write_result(tmp_path, "STS17SemEval", {"test": entries[1:]})
+    frame = published_standings(mteb_ext.load_results(tmp_path))
+    assert set(frame["variant"]) == {"per-track"}
