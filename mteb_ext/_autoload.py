@@ -100,21 +100,21 @@ def _fill_waiting() -> None:
             _warn(error)
 
 
-def _warn(error: Exception) -> None:
-    """Say in one sentence why the package is not active, without ever raising."""
+def _warn(error: BaseException) -> None:
+    """Say once, in one sentence, why the package is not active; never raise."""
+    sentence = f"mteb_ext is not active: {error}"
     try:
         import warnings
-        from importlib.metadata import version
 
-        warnings.warn(
-            f"mteb_ext is not active: {error} (mteb {version('mteb')}; supported: "
-            f"mteb{SUPPORTED_MTEB}). mteb itself works; for mteb_ext's tasks install a supported "
-            "mteb or a newer mteb-ext.",
-            RuntimeWarning,
-            stacklevel=2,
+        sentence += (
+            f" (mteb {_version()}; supported: mteb{SUPPORTED_MTEB}). mteb itself works; for "
+            "mteb_ext's tasks install a supported mteb or a newer mteb-ext."
         )
-    except Exception:
-        print(f"mteb_ext is not active: {error}", file=sys.stderr)
+        if sentence not in _said:
+            _said.add(sentence)
+            warnings.warn(sentence, RuntimeWarning, stacklevel=2)
+    except Exception:  # where warnings are errors
+        print(sentence, file=sys.stderr)
 
 
 def install() -> None:

@@ -11,6 +11,10 @@ class ProtocolError(MtebExtError):
     """A model, a task definition or a scorer breaks what the paper's protocol demands."""
 
 
+class ModelError(MtebExtError):
+    """A model that is asked for is not there, cannot be loaded, or is no finished model."""
+
+
 class UndefinedMetricError(ProtocolError, ValueError):
     """The metric has no value for this input, for example the correlation of a constant."""
 

