@@ -36,6 +36,7 @@ _PUBLIC = {
     "load_dataset": "mteb_ext.loading",
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
+    "load_results": "mteb_ext.results",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]  # noqa: PLE0604
