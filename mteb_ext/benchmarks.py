@@ -53,6 +53,7 @@ _PAPERS = {
             "QABot",
             "WikiQA",
             "TRECQA",
+            "TRECQAUnmasked",
             "STS17SemEval",
             "STS17SemEvalTurkish",
             "STSBenchmarkSemEval",
