@@ -17,7 +17,7 @@ _PUBLIC = {
     "OfflineError": "mteb_ext.errors",
     "ProtocolError": "mteb_ext.errors",
     "UndefinedMetricError": "mteb_ext.errors",
-    "clear_memory": "mteb_ext.proxy",
+    "SharedEmbeddings": "mteb_ext.scoring.sharing",
     "load_dataset": "mteb_ext.loading",
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",

@@ -12,8 +12,9 @@ from mteb.results import TaskResult
 from rich.table import Table
 
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
+from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.bases.sts import COEFFICIENTS
-from mteb_ext.bases.task import DEFAULT_SUBSET, read_predictions
+from mteb_ext.bases.task import DEFAULT_SUBSET
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
 from mteb_ext.metrics.ranking import average_precision

@@ -25,15 +25,6 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(skip)
 
 
-@pytest.fixture(autouse=True)
-def _fresh_memory():
-    from mteb_ext import clear_memory
-
-    clear_memory()
-    yield
-    clear_memory()
-
-
 @pytest.fixture
 def no_data(tmp_path, monkeypatch):
     """An empty data folder, and fetching forbidden."""

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from datasets import Dataset
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.models import CrossEncoderProtocol, EncoderProtocol, SearchProtocol
 from mteb.types import PromptType
 
-from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, errors_named, interval_scores
-from mteb_ext.context import Call
+from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import Source
-from mteb_ext.errors import ProtocolError
+from mteb_ext.errors import ProtocolError, UndefinedMetricError
 from mteb_ext.metrics import significance
 from mteb_ext.metrics.ranking import Ranking
 from mteb_ext.protocol import QuestionFacts, QuestionFilter, RankingProtocol
-from mteb_ext.proxy import ProtocolModel, Texts
+from mteb_ext.scoring import Call, Scorer, Texts
 
 if TYPE_CHECKING:
     from mteb.models import MTEBModels
@@ -98,60 +98,55 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
         num_proc: int | None = None,
         timer: TimingStack,
         **kwargs: Any,
-    ) -> dict[str, float]:
+    ) -> dict[str, float | str]:
         call = Call(self.metadata, hf_split, hf_subset)
         with errors_named(self.metadata.name, hf_split, hf_subset):
             self._check_prediction_folder(model, prediction_folder, hf_split, hf_subset)
             lists = _CandidateLists.of(data_split)
+            remarks: dict[str, str] = {}
             with timer("Scoring candidates", split=hf_split, subset=hf_subset):
                 if isinstance(model, SearchProtocol) and not _has_vectors_or_pairs(model):
                     scores = _search(model, data_split, lists, call, encode_kwargs, num_proc)
                 else:
-                    scorer = ProtocolModel(model, call, encode_kwargs, num_proc)  # type: ignore[arg-type]
-                    scores = scorer.for_ranks(scorer.score_pairs(*lists.sides()))
+                    scorer = Scorer(model, call, encode_kwargs, num_proc)  # type: ignore[arg-type]
+                    remarks = scorer.remarks
+                    self._remark(remarks, hf_subset)
+                    scores = scorer.score_pairs(*lists.sides(symmetric=self.protocol.symmetric))
             if prediction_folder:
                 self._save_task_predictions(
                     lists.by_id(scores), model, prediction_folder, hf_split, hf_subset
                 )
             with timer("Computing metrics", split=hf_split, subset=hf_subset):
-                return self._ranking_scores(scores, lists)
+                return self._ranking_scores(scores, lists) | remarks
 
     def _ranking_scores(
         self, values: NDArray[np.float64], lists: _CandidateLists
-    ) -> dict[str, float]:
-        rankings = {
-            ties: Ranking(values, lists.labels, lists.offsets, ties=ties)
-            for ties in ("expected", "trec_eval", "best", "worst")
-        }
-        expected, trec_eval = rankings["expected"], rankings["trec_eval"]
+    ) -> dict[str, float | str]:
+        best, worst, expected, trec_eval = (
+            Ranking(values, lists.labels, lists.offsets, ties=ties)
+            for ties in ("best", "worst", "expected", "trec_eval")
+        )
+        of_question = {"map": expected.average_precision(), "mrr": expected.reciprocal_rank()}
+        in_trec_eval = {"map": trec_eval.average_precision(), "mrr": trec_eval.reciprocal_rank()}
         kept = lists.kept_by(self.protocol.keep)
-        precisions = expected.average_precision()
-        scores = {
+        main = of_question[self.protocol.headline]
+        scores: dict[str, float | str] = {
             **_mteb_scores(expected, kept, self.k_values),
             **{
                 f"precision_at_{n}": _mean(expected.precision(n), kept)
                 for n in self.protocol.cutoffs
             },
-            "map": _mean(precisions, kept),
-            "mrr": _mean(expected.reciprocal_rank(), kept),
-            "map_trec_eval": _mean(trec_eval.average_precision(), kept),
-            "mrr_trec_eval": _mean(trec_eval.reciprocal_rank(), kept),
-            "map_best": _mean(rankings["best"].average_precision(), kept),
-            "map_worst": _mean(rankings["worst"].average_precision(), kept),
-            **interval_scores("ci95", lambda: significance.mean_interval(precisions[kept])),
+            **_averages(of_question, in_trec_eval, kept, ""),
+            "map_best": _mean(best.average_precision(), kept),
+            "map_worst": _mean(worst.average_precision(), kept),
+            **interval_scores("ci95", lambda: significance.mean_interval(main[kept])),
             "num_queries": int(kept.sum()),
             "num_queries_with_ties": int(expected.tied_across_labels[kept].sum()),
         }
         if self.protocol.also:
-            name = self.protocol.also.name
-            also = lists.kept_by(self.protocol.also.keep)
-            scores |= {
-                f"map_{name}": _mean(precisions, also),
-                f"mrr_{name}": _mean(expected.reciprocal_rank(), also),
-                f"map_{name}_trec_eval": _mean(trec_eval.average_precision(), also),
-                f"mrr_{name}_trec_eval": _mean(trec_eval.reciprocal_rank(), also),
-                f"num_queries_{name}": int(also.sum()),
-            }
+            name, also = self.protocol.also.name, lists.kept_by(self.protocol.also.keep)
+            scores |= _averages(of_question, in_trec_eval, also, f"_{name}")
+            scores[f"num_queries_{name}"] = int(also.sum())
         return scores
 
 
@@ -162,16 +157,16 @@ class _CandidateLists:
     Attributes:
         query_ids: (q,) the questions.
         queries: (q,) their texts.
+        documents: The texts that are candidates, with their ids.
         candidate_ids: (n,) the candidates of the first question, of the second, and so on.
-        candidates: (n,) their texts.
         labels: (n,) relevance labels.
         offsets: (q + 1,) where each question's candidates begin.
     """
 
     query_ids: Sequence[str]
-    queries: Sequence[str]
+    queries: pa.ChunkedArray
+    documents: Dataset
     candidate_ids: Sequence[str]
-    candidates: Sequence[str]
     labels: NDArray[np.int64]
     offsets: NDArray[np.int64]
 
@@ -179,47 +174,57 @@ class _CandidateLists:
     def of(cls, data_split: Mapping[str, Any]) -> _CandidateLists:
         """Flatten mteb's retrieval data, and see that no candidate list has been cut.
 
+        The order of the candidates is that of the relevance labels, which no model is handed.
+
         Raises:
             ProtocolError: If a question's candidates are not exactly the ones that have a label.
         """
-        corpus = dict(zip(data_split["corpus"]["id"], data_split["corpus"]["text"], strict=True))
-        query_ids = list(data_split["queries"]["id"])
+        query_ids = data_split["queries"]["id"][:]
         ranked, qrels = data_split["top_ranked"] or {}, data_split["relevant_docs"]
         ids: list[str] = []
         labels: list[int] = []
         offsets = [0]
         for query in query_ids:
-            candidates, labelled = list(ranked.get(query, ())), qrels.get(query, {})
-            _check_complete(query, candidates, labelled)
-            ids += candidates
-            labels += [labelled[candidate] for candidate in candidates]
+            labelled = qrels.get(query, {})
+            _check_complete(query, ranked.get(query, ()), labelled)
+            ids += labelled
+            labels += labelled.values()
             offsets.append(len(ids))
         return cls(
             query_ids,
-            list(data_split["queries"]["text"]),
+            column(data_split["queries"], "text"),
+            data_split["corpus"],
             ids,
-            [corpus[candidate] for candidate in ids],
             np.array(labels, dtype=np.int64),
             np.array(offsets, dtype=np.int64),
         )
 
-    def sides(self) -> tuple[Texts, Texts]:
+    def sides(self, *, symmetric: bool) -> tuple[Texts, Texts]:
         """The texts of all (question, candidate) pairs."""
-        owner = np.repeat(np.arange(len(self.queries)), np.diff(self.offsets)).tolist()
+        document_ids = self.documents["id"][:]
+        row_of = {document: row for row, document in enumerate(document_ids)}
+        rows = np.array([row_of[candidate] for candidate in self.candidate_ids], dtype=np.intp)
         return (
             Texts(
-                [self.queries[i] for i in owner],
-                PromptType.query,
-                lambda i: f"question {self.query_ids[owner[i]]}",
+                self.queries,
+                np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets)),
+                None if symmetric else PromptType.query,
+                lambda i: f"question {self.query_ids[i]}",
+                self.query_ids,
             ),
             Texts(
-                self.candidates,
-                PromptType.document,
-                lambda i: (
-                    f"candidate {self.candidate_ids[i]} of question {self.query_ids[owner[i]]}"
-                ),
+                column(self.documents, "text"),
+                rows,
+                None if symmetric else PromptType.document,
+                lambda i: f"candidate {document_ids[i]} of question {self._first_asker(rows, i)}",
+                document_ids,
             ),
         )
+
+    def _first_asker(self, rows: NDArray[np.intp], document: int) -> str:
+        """The first question that has a document among its candidates."""
+        place = int(np.argmax(rows == document))
+        return self.query_ids[int(np.searchsorted(self.offsets, place, side="right")) - 1]
 
     def kept_by(self, keep: QuestionFilter) -> NDArray[np.bool_]:
         """(q,) whether each question passes the filter."""
@@ -235,7 +240,7 @@ class _CandidateLists:
         }
 
 
-def _check_complete(query: str, found: Sequence[str], expected: Mapping[str, int]) -> None:
+def _check_complete(query: str, found: Collection[str], expected: Mapping[str, int]) -> None:
     if len(found) != len(expected) or set(found) != set(expected):
         raise ProtocolError(
             f"question {query} has {len(set(found) & set(expected))} of its {len(expected)} "
@@ -269,14 +274,15 @@ def _search(
         "task_metadata": call.task_metadata,
         "hf_split": call.hf_split,
         "hf_subset": call.hf_subset,
-        "encode_kwargs": encode_kwargs,
+        "encode_kwargs": dict(encode_kwargs),
         "num_proc": num_proc,
     }
     model.index(data_split["corpus"], **where)
     results = model.search(
         data_split["queries"],
         top_k=len(data_split["corpus"]),
-        top_ranked=data_split["top_ranked"],
+        # Copies: a model may sort or cut what it is handed, and the next one reads it again.
+        top_ranked={query: list(ids) for query, ids in data_split["top_ranked"].items()},
         **where,
     )
     values = []
@@ -293,10 +299,11 @@ def _search(
 
 def _retrieval_split(questions: Sequence[Question]) -> dict[str, Any]:
     """Questions in the form of mteb's retrieval tasks, every candidate with its label."""
+    ids = _document_ids(questions)
     corpus = {
-        candidate_id: text
-        for question in questions
-        for candidate_id, text in zip(question.candidate_ids, question.candidates, strict=True)
+        document: text
+        for question, names in zip(questions, ids, strict=True)
+        for document, text in zip(names, question.candidates, strict=True)
     }
     return {
         "corpus": Dataset.from_dict({"id": list(corpus), "text": list(corpus.values())}),
@@ -304,10 +311,24 @@ def _retrieval_split(questions: Sequence[Question]) -> dict[str, Any]:
             {"id": [q.id for q in questions], "text": [q.text for q in questions]}
         ),
         "relevant_docs": {
-            q.id: dict(zip(q.candidate_ids, q.labels, strict=True)) for q in questions
+            q.id: dict(zip(names, q.labels, strict=True))
+            for q, names in zip(questions, ids, strict=True)
         },
-        "top_ranked": {q.id: list(q.candidate_ids) for q in questions},
+        "top_ranked": {q.id: list(names) for q, names in zip(questions, ids, strict=True)},
     }
+
+
+def _document_ids(questions: Sequence[Question]) -> list[list[str]]:
+    """Candidate ids that stand for one text each: mteb keeps the texts of all questions together.
+
+    Where an id stands for other texts in other questions, all of them take their question's id.
+    """
+    text_of: dict[str, str] = {}
+    for question in questions:
+        for candidate, text in zip(question.candidate_ids, question.candidates, strict=True):
+            if text_of.setdefault(candidate, text) != text:
+                return [[f"{q.id}/{name}" for name in q.candidate_ids] for q in questions]
+    return [question.candidate_ids for question in questions]
 
 
 def _mteb_scores(
@@ -329,5 +350,25 @@ def _mteb_scores(
     }
 
 
+def _averages(
+    of_question: Mapping[str, NDArray[np.float64]],
+    in_trec_eval: Mapping[str, NDArray[np.float64]],
+    kept: NDArray[np.bool_],
+    suffix: str,
+) -> dict[str, float]:
+    return {
+        **{f"{name}{suffix}": _mean(values, kept) for name, values in of_question.items()},
+        **{
+            f"{name}{suffix}_trec_eval": _mean(values, kept)
+            for name, values in in_trec_eval.items()
+        },
+    }
+
+
 def _mean(values: NDArray[np.float64], kept: NDArray[np.bool_]) -> float:
-    return float(values[kept].mean()) if kept.any() else 0.0
+    if not kept.any():
+        raise UndefinedMetricError(
+            f"none of the {len(kept)} questions passes the question filter: the mean over no "
+            "question is undefined. Look at the relevance labels, or choose another filter."
+        )
+    return float(values[kept].mean())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -10,14 +11,13 @@ import numpy as np
 from datasets import Dataset, DatasetDict
 from mteb.abstasks.sts import AbsTaskSTS
 
-from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, errors_named, interval_scores
-from mteb_ext.context import Call
+from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import Source
 from mteb_ext.errors import DataError, ProtocolError, UndefinedMetricError
 from mteb_ext.metrics import correlation, significance
 from mteb_ext.protocol import CorrelationProtocol, PairFacts
-from mteb_ext.proxy import ProtocolModel, Texts
+from mteb_ext.scoring import Call, Scorer, Texts
 
 if TYPE_CHECKING:
     from mteb.models import MTEBModels
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from mteb.types import EncodeKwargs, PromptType
     from numpy.typing import NDArray
 
-_Scored: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.float64]]"  # similarity and gold
+    from mteb_ext.scoring.output import Float
 
+_Scored: TypeAlias = "tuple[Float, Float]"  # similarity and gold
+
+PART = "in_"  # begins the name of a column that says whether a pair is in a named part
 COEFFICIENTS = {"pearson": correlation.pearson, "spearman": correlation.spearman}
 
 
@@ -36,8 +39,9 @@ class PaperSTS(PaperTask, AbsTaskSTS):
     Scores of a subset: ``pearson`` and ``spearman``; for encoders ``cosine_pearson`` and
     ``cosine_spearman``, which equal them because the protocol's similarity is the cosine;
     ``ci95_low`` and ``ci95_high``, the 95% interval of the main score; the main coefficient by
-    genre, where the data has genres. A task of several subsets adds ``headline_ci95_low`` and
-    ``headline_ci95_high``, the interval of their mean, to the subset that completes it.
+    genre, where the data has genres; ``pearson_NAME`` and ``spearman_NAME`` of named parts of the
+    pairs. A task of several subsets adds ``headline_ci95_low`` and ``headline_ci95_high``, the
+    interval of their mean, to the subset that completes it. See also :attr:`Scorer.remarks`.
     """
 
     protocol: ClassVar[CorrelationProtocol]
@@ -100,15 +104,12 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         num_proc: int | None = None,
         timer: TimingStack,
         **kwargs: Any,
-    ) -> dict[str, float]:
+    ) -> dict[str, float | str]:
         with errors_named(self.metadata.name, hf_split, hf_subset):
             self._check_prediction_folder(model, prediction_folder, hf_split, hf_subset)
-            scorer = ProtocolModel(  # AbsTask.evaluate has turned search models away
-                model,  # type: ignore[arg-type]
-                Call(self.metadata, hf_split, hf_subset),
-                encode_kwargs,
-                num_proc,
-            )
+            call = Call(self.metadata, hf_split, hf_subset)
+            scorer = Scorer(model, call, encode_kwargs, num_proc)  # type: ignore[arg-type]
+            self._remark(scorer.remarks, hf_subset)
             with timer("Scoring pairs", split=hf_split, subset=hf_subset):
                 similarity = scorer.score_pairs(
                     _side(data_split, "sentence1", self.input1_prompt_type),
@@ -120,48 +121,45 @@ class PaperSTS(PaperTask, AbsTaskSTS):
                     {key: similarity.tolist()}, model, prediction_folder, hf_split, hf_subset
                 )
             with timer("Computing metrics", split=hf_split, subset=hf_subset):
-                scores = self._correlations(similarity, data_split, scorer)
-                return scores | self._headline_interval(
-                    model, (similarity, _gold(data_split)), hf_split, hf_subset
-                )
+                gold = column(data_split, "score").to_numpy().astype(np.float64, copy=False)
+                scores = self._correlations(similarity, gold, data_split)
+                if scorer.is_encoder:  # the names under which mteb's own tables look
+                    scores |= {f"cosine_{name}": scores[name] for name in COEFFICIENTS}
+                scores |= self._headline_interval(model, (similarity, gold), hf_split, hf_subset)
+                return scores | scorer.remarks
 
     def _correlations(
-        self, similarity: NDArray[np.float64], data_split: Dataset, scorer: ProtocolModel
-    ) -> dict[str, float]:
-        gold = _gold(data_split)
+        self, similarity: Float, gold: Float, data_split: Dataset
+    ) -> dict[str, float | str]:
+        headline = self.protocol.headline
         try:
-            scores = {
-                "pearson": correlation.pearson(similarity, gold),
-                "spearman": correlation.spearman(scorer.for_ranks(similarity), gold),
-            }
+            scores: dict[str, float | str] = _coefficients(similarity, gold, COEFFICIENTS)
         except UndefinedMetricError as error:
             raise UndefinedMetricError(
                 f"no correlation is defined: {error} (x: the model's scores, y: gold). A model "
                 "that scores all pairs alike has collapsed, or was not loaded: look at its output."
             ) from error
-        if scorer.is_encoder:
-            scores |= {f"cosine_{name}": value for name, value in scores.items()}
-        method = self.protocol.headline
         scores |= interval_scores(
-            "ci95", lambda: significance.correlation_interval(similarity, gold, method)
+            "ci95", lambda: significance.correlation_interval(similarity, gold, headline)
         )
-        return scores | self._by_genre(similarity, gold, data_split)
-
-    def _by_genre(
-        self, similarity: NDArray[np.float64], gold: NDArray[np.float64], data_split: Dataset
-    ) -> dict[str, float]:
-        if "genre" not in data_split.column_names:
-            return {}
-        genres = np.array(data_split["genre"])
-        scores = {}
-        for genre in dict.fromkeys(genres.tolist()):
-            here = genres == genre
+        for name, here, coefficients in self._parts(data_split):
             try:
-                value = COEFFICIENTS[self.protocol.headline](similarity[here], gold[here])
+                found = _coefficients(similarity[here], gold[here], coefficients)
             except UndefinedMetricError:
-                continue  # a genre in which the scores are constant has no coefficient
-            scores[f"{self.protocol.headline}_{genre}"] = value
+                continue  # a part in which the scores are constant has no coefficient
+            scores |= {f"{coefficient}_{name}": value for coefficient, value in found.items()}
         return scores
+
+    def _parts(self, data_split: Dataset) -> Iterator[tuple[str, NDArray[np.bool_], list[str]]]:
+        """The pairs that are reported by themselves: name, which rows, which coefficients."""
+        if "genre" in data_split.column_names:
+            genres = column(data_split, "genre").to_numpy()
+            for genre in dict.fromkeys(genres.tolist()):
+                yield genre, genres == genre, [self.protocol.headline]
+        for name in data_split.column_names:
+            if name.startswith(PART):
+                here = column(data_split, name).to_numpy().astype(bool)
+                yield name.removeprefix(PART), here, [*COEFFICIENTS]
 
     def _headline_interval(
         self, model: object, scored: _Scored, split: str, subset: str
@@ -181,19 +179,27 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         )
 
 
+def _coefficients(similarity: Float, gold: Float, names: Iterable[str]) -> dict[str, float | str]:
+    return {name: COEFFICIENTS[name](similarity, gold) for name in names}
+
+
 def pairs_to_dataset(pairs: Pairs) -> Dataset:
-    """Pairs as a dataset: sentence1, sentence2, score, and genre where there are genres."""
-    columns = {
+    """Pairs as a dataset.
+
+    Returns:
+        Columns sentence1, sentence2, score; genre where there are genres; ``in_NAME`` for each
+        named part.
+    """
+    columns: dict[str, list[Any]] = {
         "sentence1": pairs.sentence1,
         "sentence2": pairs.sentence2,
         "score": pairs.score,
+        **({"genre": pairs.genre} if pairs.genre else {}),
+        **{PART + name: rows for name, rows in pairs.parts.items()},
     }
-    return Dataset.from_dict({**columns, "genre": pairs.genre} if pairs.genre else columns)
+    return Dataset.from_dict(columns)
 
 
-def _gold(data_split: Dataset) -> NDArray[np.float64]:
-    return np.asarray(data_split["score"], dtype=np.float64)
-
-
-def _side(data_split: Dataset, column: str, prompt_type: PromptType | None) -> Texts:
-    return Texts(list(data_split[column]), prompt_type, lambda i: f"{column} of row {i}")
+def _side(data_split: Dataset, name: str, prompt_type: PromptType | None) -> Texts:
+    values = column(data_split, name)
+    return Texts(values, np.arange(len(values)), prompt_type, lambda i: f"{name} of row {i}")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mteb.abstasks import AbsTask
 from mteb.timing import TimingStack
 
+from mteb_ext.bases.predictions import check_predictions, write_predictions
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.data.sources import DataNotProvidedError, SampleFiles, Source, UpstreamFiles
 from mteb_ext.data.verify import check_counts, check_fingerprint, fingerprint
@@ -26,13 +26,14 @@ from mteb_ext.protocol import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from datasets import Dataset
     from mteb.models import MTEBModels
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_SUBSET = "default"
 SAMPLE_SUFFIX = ".sample"
-NAMELESS = "no_model_name"  # how mteb calls a model that was not loaded by its name
 
 
 class PaperTask(AbsTask):
@@ -189,26 +190,66 @@ class PaperTask(AbsTask):
     def _check_prediction_folder(
         self, model: MTEBModels, folder: Path | str | None, split: str, subset: str
     ) -> None:
-        """Refuse to write one model's predictions into another's file, as mteb would.
-
-        Two models without a name cannot be told apart, so theirs are never overwritten.
+        """See that predictions can be written, before the model is run.
 
         Raises:
-            ProtocolError: If the folder holds predictions of this task by another model.
+            ProtocolError: If the folder holds predictions of this task by another model, or on
+                another edition of the data.
             DataError: If the file that it holds is damaged.
         """
-        path = Path(folder) / self.prediction_file_name if folder else None
-        if path is None or not path.exists():
+        if folder:
+            path = Path(folder) / self.prediction_file_name
+            check_predictions(path, model.mteb_model_meta, self.metadata.revision, split, subset)
+
+    def _save_task_predictions(
+        self,
+        predictions: Mapping[str, Any] | list[Any],
+        model: MTEBModels,
+        prediction_folder: Path,
+        hf_split: str,
+        hf_subset: str,
+    ) -> None:
+        write_predictions(
+            Path(prediction_folder) / self.prediction_file_name,
+            model.mteb_model_meta,
+            self.metadata.revision,
+            hf_split,
+            hf_subset,
+            predictions,
+        )
+
+    def _remark(self, remarks: Mapping[str, str], subset: str) -> None:
+        """Say once a task what the model's scores should be read with."""
+        if subset != self.hf_subsets[0]:
             return
-        held = read_predictions(path)
-        meta = model.mteb_model_meta
-        same = held["mteb_model_meta"] == {"model_name": meta.name, "revision": meta.revision}
-        nameless = str(meta.name).startswith(NAMELESS) and split in held.get(subset, {})
-        if not same or nameless:
-            raise ProtocolError(
-                f"{path} holds the predictions of {held['mteb_model_meta']['model_name']}. Give "
-                "every model a prediction folder of its own, or remove the file."
+        if "declared_similarity" in remarks:
+            logger.warning(
+                "%s: the model declares the similarity %s; the protocol's cosine is used instead.",
+                self.metadata.name,
+                remarks["declared_similarity"],
             )
+        if "quantised" in remarks:
+            logger.warning(
+                "%s: the embeddings are quantised to %s. Their scale depends on the texts of one "
+                "call, so that scores change with what else is encoded: compare only runs of the "
+                "same settings.",
+                self.metadata.name,
+                remarks["quantised"],
+            )
+
+    def push_dataset_to_hub(self, repo_name: str, *args: Any, **kwargs: Any) -> None:
+        """Push the data to a hub, where its licence lets it be passed on.
+
+        Raises:
+            ProtocolError: If the data is not public, or has no open licence.
+        """
+        licence = self.metadata.license
+        if not self.metadata.is_public or licence in {None, "not specified"} or "://" in licence:
+            raise ProtocolError(
+                f"{self.metadata.name} may not be passed on (licence: {licence}). Everybody gets "
+                f"the data from {self.metadata.reference}."
+            )
+        super().push_dataset_to_hub(repo_name, *args, **kwargs)
 
     @abstractmethod
     def _load_splits(self) -> set[str]:
@@ -239,21 +280,9 @@ def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
     return type(f"{task.__name__}Sample", (task,), attributes)
 
 
-def read_predictions(path: Path) -> Any:  # noqa: ANN401 - mteb's file: subset, split, scores
-    """Read a file that mteb wrote into a ``--prediction-folder``.
-
-    Raises:
-        DataError: If it is damaged, by a run that was killed say.
-    """
-    try:
-        predictions = json.loads(path.read_text("utf-8"))
-        predictions["mteb_model_meta"]["model_name"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path} is damaged ({type(error).__name__}: {error}). Remove it and run again with "
-            "--overwrite-strategy always."
-        ) from error
-    return predictions
+def column(data: Dataset, name: str) -> pa.ChunkedArray:
+    """A column of a dataset as it lies in memory: no Python object a row is made."""
+    return data.select_columns([name]).with_format("arrow")[:].column(name)
 
 
 def interval_scores(name: str, interval: Callable[[], Interval]) -> dict[str, float]:

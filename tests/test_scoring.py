@@ -1,18 +1,19 @@
+"""What models return, turned into scores: literal vectors, results by hand or by numpy."""
+
 from __future__ import annotations
 
-import gc
-
 import numpy as np
+import pyarrow as pa
 import pytest
-from conftest import ToyCrossEncoder, ToyEncoder, spread
+from conftest import ToyCrossEncoder, ToyEncoder, spread, toy_meta
 
-from mteb_ext import ProtocolError, clear_memory, proxy
-from mteb_ext.context import Call
-from mteb_ext.proxy import ProtocolModel, Texts
+from mteb_ext import ProtocolError
+from mteb_ext.scoring import Call, Scorer, Texts, output
 
 
-def texts(values, name="text"):
-    return Texts(values, None, lambda i: f"{name} of row {i}")
+def texts(values, name="text", prompt_type=None):
+    column = pa.chunked_array([values], pa.string())
+    return Texts(column, np.arange(len(values)), prompt_type, lambda i: f"{name} of row {i}")
 
 
 RUN = {"show_progress_bar": False}
@@ -21,7 +22,7 @@ RUN = {"show_progress_bar": False}
 def scorer(model, run=RUN):
     import mteb
 
-    return ProtocolModel(model, Call(mteb.get_task("JACSTS").metadata, "test", "default"), run)
+    return Scorer(model, Call(mteb.get_task("JACSTS").metadata, "test", "default"), run)
 
 
 def score(model, left, right, run=RUN):
@@ -40,12 +41,19 @@ def test_cosine_by_hand():
 def test_each_distinct_text_goes_through_the_model_once():
     model = ToyEncoder(spread)
     score(model, ["x", "y", "x"], ["y", "z", "x"])
-    assert sorted(model.seen) == ["x", "y", "z"]
-    score(model, ["z", "new"], ["x", "x"])
-    assert sorted(model.seen) == ["new", "x", "y", "z"]
+    assert model.seen == ["x", "y", "z"]
 
 
-def test_the_sides_share_only_where_the_model_ignores_the_prompt_type():
+def test_nothing_is_kept_from_one_call_to_the_next():
+    model = ToyEncoder(spread)
+    options = {"show_progress_bar": False}
+    first = score(model, ["x"], ["y"], options)
+    model.vector = lambda text: spread(text + "changed")
+    assert score(model, ["x"], ["y"], options) != first
+    assert model.seen == ["x", "y", "x", "y"]
+
+
+def test_query_and_document_are_encoded_apart():
     class Prompted(ToyEncoder):
         def encode(self, inputs, *, task_metadata, hf_split, hf_subset, prompt_type=None, **kwargs):
             found = [text for batch in inputs for text in batch["text"]]
@@ -57,7 +65,7 @@ def test_the_sides_share_only_where_the_model_ignores_the_prompt_type():
     model = Prompted(None)
     same = ["x", "x"]
     scorer(model).score_pairs(
-        Texts(same, PromptType.query, str), Texts(same, PromptType.document, str)
+        texts(same, prompt_type=PromptType.query), texts(same, prompt_type=PromptType.document)
     )
     assert model.seen == [("query", "x"), ("document", "x")]
 
@@ -67,83 +75,6 @@ def test_a_cross_encoder_sees_each_distinct_pair_once():
     found = score(model, ["aa", "b", "aa"], ["c", "dd", "c"])
     assert found.tolist() == [0.0, -3.0, 0.0]
     assert model.seen == [("aa", "c"), ("b", "dd")]
-
-
-def test_the_memory_ends_with_the_model_and_with_clear_memory():
-    model = ToyEncoder(spread)
-    score(model, ["x"], ["y"])
-    clear_memory()
-    score(model, ["x"], ["y"])
-    assert len(model.seen) == 4
-    del model
-    gc.collect()
-    assert not proxy._memory._stores
-
-
-def test_the_memory_keeps_within_its_limit(monkeypatch):
-    monkeypatch.setattr(proxy, "MEMORY_LIMIT", 2_000)
-    model = ToyEncoder(spread)
-    many = [f"text {i}" for i in range(200)]
-    first = score(model, many, many[::-1])
-    assert sum(store.nbytes for store in proxy._memory._stores.values()) <= 2_000
-    assert np.array_equal(score(model, many, many[::-1]), first)
-    assert len(model.seen) == 400
-
-
-def test_trained_weights_are_encoded_anew():
-    torch = pytest.importorskip("torch")
-
-    class Torch(ToyEncoder):
-        def __init__(self):
-            super().__init__(lambda text: self.model.weight.detach().numpy()[0] + len(text))
-            self.model = torch.nn.Linear(2, 1)
-
-    model = Torch()
-    score(model, ["x"], ["yy"])
-    score(model, ["x"], ["yy"])
-    assert len(model.seen) == 2
-    optimizer = torch.optim.SGD(model.model.parameters(), lr=1.0)
-    model.model(torch.ones(1, 2)).sum().backward()
-    optimizer.step()
-    score(model, ["x"], ["yy"])
-    assert len(model.seen) == 4
-
-
-def test_another_run_encodes_anew():
-    model = ToyEncoder(spread)
-    first = score(model, ["x"], ["y"])
-    model.vector = lambda text: spread(text + "changed")
-    assert score(model, ["x"], ["y"], run=dict(RUN)) != first
-    assert len(model.seen) == 4
-
-
-def test_a_model_that_cannot_be_watched_is_not_remembered():
-    class Slotted:
-        __slots__ = ("mteb_model_meta", "seen", "vector")
-
-        def __init__(self):
-            self.vector, self.seen, self.mteb_model_meta = spread, [], None
-
-        encode = ToyEncoder.encode
-        similarity = ToyEncoder.similarity
-        similarity_pairwise = ToyEncoder.similarity_pairwise
-
-    model = Slotted()
-    score(model, ["x"], ["y"])
-    score(model, ["x"], ["y"])
-    assert len(model.seen) == 4
-    assert not proxy._memory._stores
-
-
-def test_threads_share_one_model():
-    from concurrent.futures import ThreadPoolExecutor
-
-    model = ToyEncoder(spread)
-    left, right = [f"l{i}" for i in range(60)], [f"r{i}" for i in range(60)]
-    with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda _: score(model, left, right), range(32)))
-    assert all(np.array_equal(result, results[0]) for result in results)
-    assert len(model.seen) == 120
 
 
 def test_zero_vectors_have_cosine_zero_and_one_warning_with_a_count():
@@ -180,6 +111,12 @@ def test_too_few_rows_name_the_first_text_without_one():
         (lambda n: np.array([["x"], ["y"]]), "expected 2 embeddings"),
         (lambda n: np.ones((n, 2)) * 1j, "complex"),
         (lambda n: np.ones((n + 1, 2)), "3 rows for 2 texts"),
+        (lambda n: np.ones((n, 0)), r"shape \(2, 0\) for 2 texts"),
+        (lambda n: {"dense": np.ones((n, 2))}, r"2 embeddings .*found dict with 'dense'"),
+        (lambda n: object(), "2 embeddings .*found object"),
+        (lambda n: None, "2 embeddings .*found NoneType"),
+        (lambda n: np.ones((n, 2), dtype="u1"), "packed bits"),
+        (lambda n: np.ma.array(np.ones((n, 2)), mask=[[0, 0], [0, 1]]), "NaN .* right of row 0"),
     ],
 )
 def test_what_is_no_embedding_is_refused(returned, message):
@@ -201,14 +138,31 @@ def test_a_cross_encoders_nan_names_the_pair():
         score(model, ["a", "b"], ["a", "c"])
 
 
-@pytest.mark.parametrize("precision", ["int8", "uint8", "binary", "ubinary"])
-def test_quantised_embeddings_are_refused(precision):
-    with pytest.raises(ProtocolError, match=f"precision='{precision}' quantises"):
+@pytest.mark.parametrize("precision", ["binary", "ubinary"])
+def test_packed_bits_are_refused(precision):
+    with pytest.raises(ProtocolError, match=f"precision='{precision}' packs"):
         scorer(ToyEncoder(spread), {"precision": precision})
 
 
-def test_float32_precision_is_the_default():
-    scorer(ToyEncoder(spread), {"precision": "float32"})
+@pytest.mark.parametrize("precision", ["int8", "uint8"])
+def test_quantised_embeddings_are_named(precision):
+    assert scorer(ToyEncoder(spread), {"precision": precision}).remarks == {"quantised": precision}
+    model = ToyEncoder(spread)
+    model.mteb_model_meta = toy_meta(experiment_kwargs={"output_dtypes": precision})
+    assert scorer(model).remarks == {"quantised": precision}  # mteb's CompressionWrapper says so
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"precision": "float32"}, {"precision": None}])
+def test_there_is_nothing_to_remark_on_cosine_and_floats(kwargs):
+    model = ToyEncoder(spread)
+    model.mteb_model_meta = toy_meta(similarity_fn_name="cosine")
+    assert scorer(model, kwargs).remarks == {}
+
+
+def test_a_similarity_other_than_cosine_is_named():
+    model = ToyEncoder(spread)
+    model.mteb_model_meta = toy_meta(similarity_fn_name="dot")
+    assert scorer(model).remarks == {"declared_similarity": "dot"}
 
 
 def test_a_cross_encoder_finds_the_columns_that_mtebs_rerankers_read():
@@ -255,8 +209,7 @@ def test_exact_ties_stay_ties():
     # cos = 1/sqrt(3) both times, by different roundings: 1/sqrt(1*3) and 3/sqrt(3*9).
     ones = {"a": 1, "b": 3, "c": 9}
     model = ToyEncoder(lambda text: np.array([1.0] * ones[text] + [0.0] * (9 - ones[text])))
-    judge = scorer(model)
-    first, second = judge.for_ranks(judge.score_pairs(texts(["a", "b"]), texts(["b", "c"])))
+    first, second = score(model, ["a", "b"], ["b", "c"])
     assert first == second
 
 
@@ -264,7 +217,7 @@ def test_pairs_beyond_one_chunk(monkeypatch):
     model = ToyEncoder(spread)
     left, right = [f"l{i % 7}" for i in range(50)], [f"r{i % 11}" for i in range(50)]
     whole = score(model, left, right)
-    monkeypatch.setattr(proxy, "_CHUNK_VALUES", 24)
+    monkeypatch.setattr(output, "_CHUNK_VALUES", 24)
     assert np.array_equal(score(model, left, right), whole)
     expected = [
         spread(a) @ spread(b) / np.linalg.norm(spread(a)) / np.linalg.norm(spread(b))
