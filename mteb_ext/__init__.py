@@ -9,6 +9,21 @@ from __future__ import annotations
 
 from mteb_ext import _autoload
 
+__version__ = "0.1.0"
+
+TYPE_CHECKING = False  # typing is not worth its import here; type checkers know this name
+if TYPE_CHECKING:
+    from mteb_ext.data.sources import DataNotProvidedError as DataNotProvidedError
+    from mteb_ext.errors import CompatibilityError as CompatibilityError
+    from mteb_ext.errors import DataError as DataError
+    from mteb_ext.errors import MtebExtError as MtebExtError
+    from mteb_ext.errors import OfflineError as OfflineError
+    from mteb_ext.errors import ProtocolError as ProtocolError
+    from mteb_ext.errors import UndefinedMetricError as UndefinedMetricError
+    from mteb_ext.loading import load_dataset as load_dataset
+    from mteb_ext.proxy import clear_memory as clear_memory
+    from mteb_ext.published import load_published as load_published
+
 _PUBLIC = {
     "CompatibilityError": "mteb_ext.errors",
     "DataError": "mteb_ext.errors",
@@ -21,19 +36,17 @@ _PUBLIC = {
     "load_dataset": "mteb_ext.loading",
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
+    "load_results": "mteb_ext.results",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("mteb-ext")
     if name in _PUBLIC:
         from importlib import import_module
 
+        _autoload.install()
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -46,17 +46,21 @@ JACSTS = _paper(
     "mutinda2021semantic",
     "https://github.com/sociocom/Japanese-Clinical-STS",
     author="Mutinda, Faith Wavinya and Yada, Shuntaro and Wakamiya, Shoko and Aramaki, Eiji",
+    doi="10.1055/s-0041-1731390",
     journal="Methods of Information in Medicine",
+    number="S 01",
+    pages="e56--e64",
     title="Semantic Textual Similarity in {J}apanese Clinical Domain Texts Using {BERT}",
+    volume="60",
     year="2021",
 )
 TANDA = _paper(
-    "inproceedings",
+    "article",
     "garg2020tanda",
     "https://arxiv.org/abs/1911.04118",
     author="Garg, Siddhant and Vu, Thuy and Moschitti, Alessandro",
-    booktitle="Proceedings of the AAAI Conference on Artificial Intelligence",
     doi="10.1609/aaai.v34i05.6282",
+    journal="Proceedings of the AAAI Conference on Artificial Intelligence",
     note="arXiv:1911.04118",
     number="05",
     pages="7780--7788",
@@ -122,10 +126,35 @@ BERT_REGRESSOR = _paper(
     title="Machine Translation Evaluation with {BERT} Regressor",
     year="2019",
 )
+MOVERSCORE = _paper(
+    "inproceedings",
+    "zhao-etal-2019-moverscore",
+    "https://aclanthology.org/D19-1053/",
+    author="Zhao, Wei and Peyrard, Maxime and Liu, Fei and Gao, Yang and Meyer, Christian M. and "
+    "Eger, Steffen",
+    booktitle="Proceedings of the 2019 Conference on Empirical Methods in Natural Language "
+    "Processing and the 9th International Joint Conference on Natural Language Processing "
+    "(EMNLP-IJCNLP)",
+    doi="10.18653/v1/D19-1053",
+    pages="563--578",
+    title="{M}over{S}core: Text Generation Evaluating with Contextualized Embeddings and Earth "
+    "Mover Distance",
+    year="2019",
+)
 
 PAPERS = {
     paper.key: paper
-    for paper in (SDJC, JACSTS, TANDA, WIKIQA, TRECQA, SEMEVAL2017, WMT17, BERT_REGRESSOR)
+    for paper in (
+        SDJC,
+        JACSTS,
+        TANDA,
+        WIKIQA,
+        TRECQA,
+        SEMEVAL2017,
+        WMT17,
+        BERT_REGRESSOR,
+        MOVERSCORE,
+    )
 }
 """Every paper by its citation key."""
 

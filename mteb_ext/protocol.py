@@ -35,13 +35,13 @@ class PairFacts:
     Attributes:
         pairs: Number of pairs.
         fingerprint: sha256 of the content in its canonical form, see
-            :func:`mteb_ext.data.verify.fingerprint`.
+            :func:`mteb_ext.data.verify.fingerprint`; None is not checked.
         parts: Number of pairs of each named part that is reported by itself, see
             :class:`mteb_ext.data.records.Pairs`.
     """
 
     pairs: int
-    fingerprint: str
+    fingerprint: str | None = None
     parts: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -31,6 +31,7 @@ from benchmark_tasks import (
     STOCK,
     SUITE,
     TimedModel,
+    large_cases,
     suite_rows,
     task_cases,
 )
@@ -38,7 +39,8 @@ from datasets import disable_progress_bars
 
 from mteb_ext.plugins import own_tasks
 
-PARTS = ("tasks", "suite", "kernels")
+PARTS = ("tasks", "suite", "large", "kernels")
+PAIRS_AND_QUESTIONS = ((250_000, 1_000_000), (5_000, 20_000))
 LIBRARIES = ("mteb", "sentence-transformers", "torch", "numpy", "scipy", "pytrec_eval-terrier")
 
 
@@ -105,7 +107,7 @@ def main() -> None:
     disable_progress_bars()
 
     rows: list[Row] = []
-    if arguments.only != ["kernels"]:
+    if {"tasks", "suite"} & set(arguments.only):
         model = TimedModel(arguments.model or default_model(), device="cpu")
         model.encode(["warm up"] * 64, **ENCODE)
     if "tasks" in arguments.only:
@@ -114,6 +116,9 @@ def main() -> None:
     if "suite" in arguments.only:
         names = [task.metadata.name for task in own_tasks() if task.metadata.is_public]
         rows += suite_rows(model, ["TRECQA"] if arguments.quick else names, rounds=1)
+    if "large" in arguments.only:
+        pairs, questions = ((10_000,), (500,)) if arguments.quick else PAIRS_AND_QUESTIONS
+        rows += rows_for(large_cases(pairs, questions), rounds=1 if arguments.quick else 3)
     if "kernels" in arguments.only:
         kept, rounds = (2, 3) if arguments.quick else (3, 5)
         rows += rows_for(ranking_cases((1_000, 10_000, 100_000)[:kept]), rounds)

@@ -40,6 +40,7 @@ class Run:
     """What one call of a runner took and gave."""
 
     seconds: float
+    cpu: float
     peak_mib: float
     result: Mapping[str, Any]
 
@@ -50,6 +51,7 @@ class Row:
 
     Attributes:
         ratio: The runner's time over that of this package.
+        cpu_ratio: The same of the time on all processors.
         growth: Exponent of the time since the case's size before; nan at the first.
         peak_growth: The same of the memory.
     """
@@ -59,6 +61,7 @@ class Row:
     runner: str
     seconds: float
     ratio: float
+    cpu_ratio: float
     peak_mib: float
     growth: float = math.nan
     peak_growth: float = math.nan
@@ -75,7 +78,7 @@ def measure(case: Case, rounds: int) -> dict[str, list[Run]]:
     Memory is measured in the first round, which begins by returning what earlier work left free; a
     later round may use it again, as a program does that has run for a while.
     """
-    progress(f"{case.name}, {case.size:,}")
+    print(f"... {case.name}, {case.size:,}", file=sys.stderr, flush=True)
     runs: dict[str, list[Run]] = {name: [] for name in case.runners}
     for i in range(rounds):
         for name in list(case.runners)[:: -1 if i % 2 else 1]:
@@ -97,10 +100,10 @@ def run_once(function: Runner, *, trim: bool) -> Run:
             ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts anew
     before = memory_mib("VmRSS")
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     result = function()
-    seconds = time.perf_counter() - start
-    return Run(seconds, memory_mib("VmHWM") - before, result)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - start_cpu
+    return Run(seconds, cpu, memory_mib("VmHWM") - before, result)
 
 
 def memory_mib(field: str) -> float:
@@ -121,6 +124,7 @@ def rows_of(case: Case, runs: Mapping[str, Sequence[Run]]) -> list[Row]:
             name,
             seconds=median(run.seconds for run in taken),
             ratio=median(a.seconds / b.seconds for a, b in zip(taken, own, strict=True)),
+            cpu_ratio=median(a.cpu / b.cpu for a, b in zip(taken, own, strict=True)),
             peak_mib=taken[0].peak_mib,
         )
         for name, taken in runs.items()
@@ -147,34 +151,26 @@ def with_growth(rows: Iterable[Row]) -> list[Row]:
 
 def table(rows: Iterable[Row]) -> str:
     """The rows as a Markdown table."""
-    cells = [("case", "size", "runner", "ms", "ratio", "growth", "peak MiB", "growth")]
-    cells += [
-        (
+    lines = [
+        "| case | size | runner | ms | ratio | CPU ratio | growth | peak MiB | growth |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        cells = (
             row.case,
             f"{row.size:,}",
             row.runner,
-            f"{1000 * row.seconds:,.2f}",
-            f"{row.ratio:.2f}",
+            number(1000 * row.seconds, ",.2f"),
+            number(row.ratio, ".2f"),
+            number(row.cpu_ratio, ".2f"),
             number(row.growth, ".2f"),
             number(row.peak_mib, ",.1f"),
             number(row.peak_growth, ".2f"),
         )
-        for row in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    signs = ["<" if name in {"case", "runner"} else ">" for name in cells[0]]
-    form = "| " + " | ".join(f"{{:{s}{w}}}" for s, w in zip(signs, widths, strict=True)) + " |"
-    rule = [
-        "-" * w if s == "<" else "-" * (w - 1) + ":" for s, w in zip(signs, widths, strict=True)
-    ]
-    return "\n".join(form.format(*line) for line in [cells[0], rule, *cells[1:]])
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def number(value: float, form: str) -> str:
     """A number, or nothing where there is none."""
     return "" if math.isnan(value) else format(value, form)
-
-
-def progress(message: str) -> None:
-    """Say what is being measured, not into the table."""
-    print(f"... {message}", file=sys.stderr, flush=True)

@@ -12,18 +12,29 @@ from itertools import chain
 from typing import Any
 
 import mteb
+import numpy as np
 from benchmark_measuring import OURS, Case, Row, Runner, measure, rows_of
 from mteb.abstasks import AbsTask, AbsTaskRetrieval
 from mteb.abstasks.sts import AbsTaskSTS
 from mteb.cache import ResultCache
+from mteb.models import ModelMeta
+from mteb.models.abs_encoder import AbsEncoder
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.evaluation import (
     EmbeddingSimilarityEvaluator,
     RerankingEvaluator,
 )
 
-from mteb_ext import clear_memory
-from mteb_ext.bases import PaperSTS, PaperTask
+from mteb_ext import SharedEmbeddings
+from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
+from mteb_ext.data.records import Pairs, Question
+from mteb_ext.protocol import (
+    CorrelationProtocol,
+    PairFacts,
+    QuestionFacts,
+    QuestionFilter,
+    RankingProtocol,
+)
 
 STOCK = "stock mteb"
 FLOOR = "floor: encode"
@@ -101,7 +112,6 @@ def retrieval_data(task: AbsTaskRetrieval) -> dict[str, Any]:
 
 def ours(model: SentenceTransformer, name: str, share: float) -> Mapping[str, Any]:
     """The task as a user runs it: reading and verifying its files is part of the time."""
-    clear_memory()
     return scores_of(model, first_part(name, share))
 
 
@@ -117,6 +127,77 @@ def stock(model: SentenceTransformer, task: PaperTask) -> Mapping[str, Any]:
     twin.dataset, twin.data_loaded = task.dataset, True
     scores = scores_of(model, twin)
     return {"spearman" if kind is AbsTaskSTS else "map_trec_eval": scores[main_score]}
+
+
+class HashEncoder(AbsEncoder):
+    """A model that costs next to nothing: 64 numbers from the hash of each text."""
+
+    mteb_model_meta = ModelMeta.create_empty(overwrites={"name": "made-up/hash", "revision": "1"})
+
+    def encode(self, inputs: Any, **kwargs: Any) -> Any:
+        """Numbers from -1 to 1, the same for equal texts of one process."""
+        hashes = np.array([hash(text) for batch in inputs for text in batch["text"]])
+        steps = np.arange(1, 65, dtype=np.int64) * 2_654_435_761
+        parts = np.array_split(hashes, math.ceil(len(hashes) / 65_536))
+        return np.concatenate(
+            [((part[:, np.newaxis] * steps) >> 40).astype(np.float32) / 2**23 for part in parts]
+        )
+
+
+def large_cases(pairs: Sequence[int], questions: Sequence[int]) -> Iterator[Case]:
+    """Made-up STS and ranking tasks of many rows, beside mteb's own kind of task."""
+    for n in pairs:
+        yield large_case("STS, a hash encoder", n, made_up_pairs(n))
+    for n in questions:
+        yield large_case("ranking x 50, a hash encoder", n, made_up_questions(n))
+
+
+def large_case(name: str, size: int, task: PaperTask) -> Case:
+    """A loaded task beside its stock twin."""
+    model = HashEncoder()
+    task.load_data()
+    runners = {OURS: partial(scores_of, model, task), STOCK: partial(stock, model, task)}
+    return Case(name, size, runners, tolerance=1e-4)
+
+
+def made_up_pairs(n: int) -> PaperTask:
+    """A loaded STS task of n pairs, all of other texts."""
+
+    class Many(PaperSTS):
+        metadata = mteb.get_task("JACSTS").metadata.model_copy(update={"name": "ManyPairs"})
+        protocol = CorrelationProtocol("spearman", "made up", {"test": {"default": PairFacts(n)}})
+
+        @classmethod
+        def read(cls, source: Any, split: str, subset: str) -> Pairs:
+            first, second = ([f"{side} text number {i}" for i in range(n)] for side in "ab")
+            return Pairs(first, second, [float(i % 51) for i in range(n)])
+
+    return Many()
+
+
+def made_up_questions(n: int) -> PaperTask:
+    """A loaded ranking task of n questions with 50 candidates, of which one is relevant."""
+
+    class Many(PaperRanking):
+        metadata = mteb.get_task("WikiQA").metadata.model_copy(update={"name": "ManyQuestions"})
+        protocol = RankingProtocol(
+            "map", "made up", {"test": QuestionFacts(n, 50 * n, n)}, QuestionFilter.ANSWERED
+        )
+
+        @classmethod
+        def read(cls, source: Any, split: str, subset: str) -> list[Question]:
+            return [
+                Question(
+                    f"{i:06}",
+                    f"question number {i}",
+                    [f"{i:06}/{j:02}" for j in range(50)],
+                    [f"answer {j} to number {i}" for j in range(50)],
+                    [int(i % 50 == j) for j in range(50)],
+                )
+                for i in range(n)
+            ]
+
+    return Many()
 
 
 def scores_of(model: SentenceTransformer, task: AbsTask) -> Mapping[str, Any]:
@@ -191,23 +272,23 @@ def columns_of(task: PaperTask) -> Iterator[list[Iterable[str]]]:
 
 
 def suite_rows(model: TimedModel, names: Sequence[str], rounds: int) -> list[Row]:
-    """All tasks in one run of mteb, results written, and its time outside the model."""
+    """All tasks in one run of mteb, sharing texts, and its time outside the model."""
     tasks = [mteb.get_task(name) for name in names]
     for task in tasks:
         task.load_data()
     texts = new_texts(tasks)
 
     def suite() -> Mapping[str, Any]:
-        clear_memory()
         before = model.seconds_inside
         with tempfile.TemporaryDirectory() as folder:
-            evaluate(model, [mteb.get_task(name) for name in names], ResultCache(folder))
+            tasks = [mteb.get_task(name) for name in names]
+            evaluate(SharedEmbeddings(model), tasks, ResultCache(folder))
         return {"inside": model.seconds_inside - before}
 
     case = Case(SUITE, sum(map(len, texts)), {OURS: suite, FLOOR: partial(floor, model, texts)})
     runs = measure(case, rounds)
     runs[OUTSIDE] = [
-        replace(run, seconds=run.seconds - run.result["inside"], peak_mib=math.nan)
+        replace(run, seconds=run.seconds - run.result["inside"], cpu=math.nan, peak_mib=math.nan)
         for run in runs[OURS]
     ]
     return rows_of(case, runs)

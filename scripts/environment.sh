@@ -11,6 +11,7 @@ install_into_environment() {
             { echo "Python 3.11 or newer is needed: set PYTHON to one." >&2; return 1; }
         "${PYTHON:-python3}" -m venv "$MTEB_EXT_VENV"
     fi
+    echo "Installing into $MTEB_EXT_VENV; this takes a minute or two where pip has nothing cached." >&2
     # torch is pinned here, and only here: left open, pip may fetch a build of several gigabytes.
     "$MTEB_EXT_VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
         torch==2.13.0 "$@"

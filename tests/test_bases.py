@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 
@@ -10,10 +11,12 @@ import numpy as np
 import pytest
 import pytrec_eval
 from conftest import ToyCrossEncoder, ToyEncoder, ToySearch, spread, toy_meta, write_qabot
+from mteb.types import PromptType
 from scipy import stats
 
 from mteb_ext import DataError, DataNotProvidedError, ProtocolError, UndefinedMetricError
 from mteb_ext.bases import PaperRanking, PaperSTS
+from mteb_ext.bases.predictions import dataset_revision, read_predictions
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.protocol import (
     CorrelationProtocol,
@@ -243,6 +246,66 @@ def test_two_tasks_share_nothing_that_is_not_shared_on_purpose():
     assert sorted(model.seen) == sorted("abcde" + "abce")
 
 
+def test_named_parts_have_coefficients_of_their_own():
+    pairs = Pairs(
+        list("aaaaaa"),
+        list("bcdebd"),
+        [5.0, 3.0, 1.0, 2.0, 2.5, 4.0],
+        parts={"4": [True, True, True, False, True, False]},
+    )
+    scores = scores_of(make_sts({"default": pairs}), ToyEncoder(on_circle))
+    cosines, gold = [math.cos(ANGLES[text]) for text in "bcdb"], [5.0, 3.0, 1.0, 2.5]
+    assert scores["pearson_4"] == pytest.approx(stats.pearsonr(cosines, gold)[0], abs=1e-12)
+    assert scores["spearman_4"] == pytest.approx(stats.spearmanr(cosines, gold)[0], abs=1e-12)
+    assert scores["pearson_4"] != scores["pearson"]
+
+
+def test_equal_cosines_tie_in_the_interval_and_by_genre_too():
+    # All vectors of one direction: cosines that differ by rounding noise alone are one number.
+    lengths = {text: 0.1 * (i + 1) for i, text in enumerate("abcdefgh")}
+    pairs = Pairs(
+        [*"abcdefgh", "a"],
+        [*"hgfedcba", "other"],
+        [1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 2.0, 3.0, 0.0],
+        ["news"] * 8 + ["forums"],
+    )
+    model = ToyEncoder(lambda text: np.array([3.0, 1.0]) * lengths.get(text, 1) + (text == "other"))
+    scores = scores_of(make_sts({"default": pairs}, headline="spearman"), model)
+    assert "spearman_news" not in scores  # constant: no coefficient
+    assert scores["spearman"] == pytest.approx(
+        stats.spearmanr([1.0] * 8 + [0.0], pairs.score)[0], abs=1e-12
+    )
+
+
+def test_a_declared_similarity_is_named_in_the_log_once_and_in_the_result(caplog):
+    other = Pairs(list("eeee"), list("abcd"), [4.0, 1.0, 2.0, 0.0])
+    model = ToyEncoder(on_circle)
+    model.mteb_model_meta = toy_meta(similarity_fn_name="dot")
+    with caplog.at_level(logging.INFO, "mteb_ext"):
+        result = evaluate(make_sts({"x-en": PAIRS, "y-en": other}), model)
+    said = [r.getMessage() for r in caplog.records if r.name.startswith("mteb_ext")]
+    assert said == [
+        "MadeUpSTS: the model declares the similarity dot; the protocol's cosine is used instead."
+    ]
+    assert [s["declared_similarity"] for s in result.scores["test"]] == ["dot", "dot"]
+
+
+def test_data_that_may_not_be_passed_on_is_not_pushed_to_a_hub():
+    for name in ("WikiQA", "QABot", "JACSTS"):
+        with pytest.raises(ProtocolError, match=f"{name} may not be passed on"):
+            mteb.get_task(name).push_dataset_to_hub("someone/copy")
+
+
+@pytest.mark.parametrize("name", ["JACSTS.sample", "WikiQA.sample"])
+def test_mtebs_embedding_cache_gives_the_same_scores(name, tmp_path):
+    from mteb.models.cache_wrappers import CachedEmbeddingWrapper
+
+    plain = evaluate(mteb.get_task(name), ToyEncoder(spread))
+    for _ in range(2):  # filled, then read
+        cached = CachedEmbeddingWrapper(ToyEncoder(spread), tmp_path)
+        assert evaluate(mteb.get_task(name), cached).get_score() == plain.get_score()
+
+
 # --- ranking -------------------------------------------------------------------------------------
 
 QUESTIONS = [
@@ -303,7 +366,9 @@ def test_the_two_question_filters(keep, also, n, expected, n_second, expected_se
     name = also.name
     assert scores[f"num_queries_{name}"] == n_second
     assert scores[f"map_{name}"] == pytest.approx(expected_second)
-    assert scores[f"mrr_{name}_trec_eval"] >= 0
+    # No two scores of a question tie, so that every order gives the same.
+    assert scores[f"map_{name}_trec_eval"] == scores[f"map_{name}"]
+    assert scores[f"mrr_{name}"] == scores[f"mrr_{name}_trec_eval"] == scores[f"map_{name}"]
     assert len(model.seen) == len(set(model.seen))
 
 
@@ -361,6 +426,58 @@ def test_an_encoder_ranks_by_cosine_and_each_text_once():
     scores = scores_of(make_ranking([question("q", [0, 1])]), model)
     assert scores["map"] == 1.0  # the dot product would rank the other one first
     assert sorted(model.seen) == sorted(vectors)
+
+
+def test_a_candidate_id_may_stand_for_another_text_in_another_question():
+    questions = [
+        Question("q1", "query q1", ["0", "1"], ["right 1", "wrong 1"], [1, 0]),
+        Question("q2", "query q2", ["0", "1"], ["wrong 2", "right 2"], [0, 1]),
+    ]
+    judge = ToyCrossEncoder(lambda query, text: float(text == f"right {query[-1]}"))
+    assert scores_of(make_ranking(questions), judge)["map"] == 1.0
+    search = ToySearch(judge.score)
+    assert scores_of(make_ranking(questions), search)["map"] == 1.0
+
+
+def test_a_mean_over_no_question_is_an_error():
+    with pytest.raises(UndefinedMetricError, match=r"MadeUpRanking \(test\): none of the 1 quest"):
+        evaluate(make_ranking([question("q", [1, 1])], also=BOTH), ToyCrossEncoder(by_table))
+
+
+def test_a_model_that_sorts_its_candidate_lists_does_not_reach_the_next_one():
+    class Sorting(ToySearch):
+        def search(self, queries, *, top_ranked, encode_kwargs, **kwargs):
+            found = super().search(queries, top_ranked=top_ranked, **kwargs)
+            for ids in top_ranked.values():
+                ids.sort(reverse=True)
+            encode_kwargs.clear()
+            return found
+
+    task = make_ranking(QUESTIONS)
+    task.load_data()
+    options = {"show_progress_bar": False, "batch_size": 2}
+    alike = ToyCrossEncoder(lambda a, b: 1.0)
+    before = task.evaluate(alike, "test", encode_kwargs=options)
+    task.evaluate(Sorting(by_table), "test", encode_kwargs=options)
+    assert task.evaluate(alike, "test", encode_kwargs=options) == before
+    assert options == {"show_progress_bar": False, "batch_size": 2}
+
+
+def test_queries_and_candidates_of_one_kind_are_embedded_alike():
+    class Sided(ToyEncoder):
+        def encode(self, inputs, *, prompt_type=None, **kwargs):
+            self.seen.append(prompt_type)
+            return super().encode(inputs, prompt_type=prompt_type, **kwargs)
+
+    task = make_ranking([question("q", [0, 1])])
+    sided = Sided(spread)
+    evaluate(task, sided)
+    assert sided.seen == [PromptType.query, "query q", PromptType.document, "text q/0", "text q/1"]
+    symmetric = make_ranking([question("q", [0, 1])])
+    type(symmetric).protocol = dataclasses.replace(symmetric.protocol, symmetric=True)
+    sided = Sided(spread)
+    evaluate(symmetric, sided)
+    assert sided.seen == [None, "query q", "text q/0", "text q/1"]
 
 
 def test_a_search_model_ranks():
@@ -460,6 +577,21 @@ def test_two_models_do_not_mix_in_one_prediction_folder(tmp_path, kind):
     with pytest.raises(ProtocolError, match="holds the predictions of test/toy-cross"):
         evaluate(task, other, prediction_folder=tmp_path)
     assert other.seen == []
+
+
+@pytest.mark.parametrize("kind", ["ranking", "sts"])
+def test_predictions_carry_the_edition_of_the_data(tmp_path, kind):
+    task = make_ranking(QUESTIONS) if kind == "ranking" else make_sts({"default": PAIRS})
+    model = ToyCrossEncoder(lambda a, b: float(sum(map(ord, b))))
+    evaluate(task, model, prediction_folder=tmp_path)
+    path = tmp_path / task.prediction_file_name
+    assert dataset_revision(read_predictions(path)) == task.metadata.revision
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    task.load_data()
+    other = {**task.metadata.dataset, "revision": "other"}
+    task.metadata = task.metadata.model_copy(update={"dataset": other})
+    with pytest.raises(ProtocolError, match="and this run is on other"):
+        evaluate(task, model, prediction_folder=tmp_path)
 
 
 # --- QABot: data that only the user has ----------------------------------------------------------

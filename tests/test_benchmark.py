@@ -43,7 +43,7 @@ def test_every_runner_of_a_task_agrees_and_is_measured(tiny_model):
     assert [row for row in rows if math.isnan(row.growth)] == first
     lines = table(rows).split("\n")
     assert len(lines) == 2 + len(rows)
-    assert len({len(line) for line in lines}) == 1
+    assert {line.count("|") for line in lines} == {10}
 
 
 def test_the_suites_time_outside_the_model(tiny_model):
@@ -53,6 +53,14 @@ def test_the_suites_time_outside_the_model(tiny_model):
     assert floor.size == whole.size > 0
     assert 0 < outside.seconds < whole.seconds
     assert outside.ratio == pytest.approx(outside.seconds / whole.seconds)
+
+
+def test_large_made_up_tasks():
+    from benchmark_measuring import rows_for
+    from benchmark_tasks import large_cases
+
+    rows = rows_for(large_cases([300], [20]), rounds=1)
+    assert [row.runner for row in rows] == ["mteb_ext", "stock mteb"] * 2
 
 
 def test_kernels(monkeypatch):
@@ -85,7 +93,7 @@ def test_targets(sign, bound, verdict):
     from benchmark_measuring import Row
 
     rows = [
-        Row("sort", size, runner, seconds=1.0, ratio=ratio, peak_mib=1.0)
+        Row("sort", size, runner, seconds=1.0, ratio=ratio, cpu_ratio=ratio, peak_mib=1.0)
         for size, runner, ratio in [(1, "b", 9.0), (1, "a", 1.0), (2, "a", 1.5), (2, "b", 3.0)]
     ]
     assert Target("sort", "b", "a", sign, bound).verdict(rows).endswith(verdict)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import mteb
 import numpy as np
 import pytest
-from conftest import ToyCrossEncoder, toy_meta
+from conftest import ToyCrossEncoder, toy_meta, write_qabot
 from scipy import stats
+from test_results import write_result
 
+import mteb_ext
 from mteb_ext import load_dataset
 from mteb_ext.cli import main
+from mteb_ext.data import sources
+from mteb_ext.data.records import Question
+from mteb_ext.errors import DataError
+from mteb_ext.loading import paper_task
 from mteb_ext.metrics.significance import williams_test
 
 MODELS = ("good", "bad")
@@ -92,8 +100,56 @@ def test_mteb_lists_the_tasks_and_the_benchmarks(tmp_path):
 
 def test_tasks(capsys):
     assert main(["tasks"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if "STS17SemEvalTurkish" in line]  # as grep finds it
+    assert line.split() == ["STS17SemEvalTurkish", "STS", "pearson", "eng", "tur", "test", "public"]
+    assert sum("on request" in line for line in lines) == 1
+
+
+def test_tables_have_a_frame_on_a_terminal_only(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["tasks"]) == 0
+    assert "│ JACSTS " in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    assert main(["tasks"]) == 0
+    assert "│" not in capsys.readouterr().out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert all(name in shown for name in ("JACSTS", "QABot", "on request", "spearman"))
+    assert shown == f"mteb-ext {mteb_ext.__version__} (mteb {version('mteb')})\n"
+
+
+def test_a_reader_that_has_read_enough(monkeypatch, capsys):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(["tasks"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (PermissionError(13, "Permission denied", "a\x1b[1m"), 1, r"a\x1b[1m"),
+        (DataError("two\nlines \x07"), 1, r"two lines \x07"),
+    ],
+)
+def test_an_error_is_one_line(monkeypatch, capsys, raised, status, said):
+    def fail(*folders):
+        raise raised
+
+    monkeypatch.setattr("mteb_ext.results.load_results", fail)
+    assert main(["report"]) == status
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("mteb-ext: ")
+    assert said in line
 
 
 def test_fetch_says_what_is_missing(no_data, capsys):
@@ -106,30 +162,47 @@ def test_fetch_says_what_is_missing(no_data, capsys):
     assert main(["fetch", "WikiQAA"]) == 1
     assert "Did you mean: 'WikiQA'" in capsys.readouterr().err
     assert main(["fetch", "WikiQA.sample"]) == 0
-    assert "here and verified" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "WikiQA.sample test: here; 12 questions, 44 candidates; made-up rows" in shown
+    assert "verified" not in shown
+
+
+def test_fetch_says_what_it_did(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("MTEB_EXT_DATA", str(tmp_path))
+    monkeypatch.setattr(sources, "registry", lambda: {"a/b/c/new.tsv": "", "a/b/c/old.tsv": ""})
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    (tmp_path / "a/b/c/old.tsv").write_text("old")
+
+    def load(split, subset):
+        (tmp_path / "a/b/c/new.tsv").write_text("12345")
+        return [Question("q", "?", ["1", "2"], ["x", "y"], [0, 1])], task.metadata.revision
+
+    task = paper_task("WikiQA")
+    monkeypatch.setattr(task, "load", load)
+    assert main(["fetch", "WikiQA"]) == 0
+    first, second, _ = capsys.readouterr().out.splitlines()
+    assert first == "WikiQA train: fetched 1 files, 5 bytes; 1 questions, 2 candidates; verified"
+    assert second == "WikiQA dev: here; 1 questions, 2 candidates; verified"
+
+
+def test_fetch_says_that_data_is_of_another_edition(no_data, capsys):
+    write_qabot(no_data)
+    assert main(["fetch", "QABot"]) == 0
+    shown = capsys.readouterr().out
+    assert "QABot test: here; 20 questions, 22,829 candidates; NOT the paper's edition" in shown
 
 
 @pytest.mark.real_data
 def test_fetch_verifies_what_is_here(capsys):
     assert main(["fetch"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("here and verified") == 18
+    assert shown.count("; verified") == 18
     assert "QABot test: not here" in shown
     assert "TRECQA train: not here" in shown
 
 
-def test_report(results, capsys):
+def test_report_shows_the_headline_of_the_result_files(results, capsys):
     assert main(["report", str(results)]) == 0
-    shown = capsys.readouterr().out
-    for name in SAMPLES:
-        assert name.removesuffix(".sample") in shown
-    assert "sample" in shown
-    assert main(["report", str(results), "--published"]) == 0
-
-
-def test_report_shows_the_headline_of_the_result_files(results, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
-    main(["report", str(results)])
     lines = capsys.readouterr().out.splitlines()
     for path in results.rglob("*.sample.json"):
         scores = json.loads(path.read_text())["scores"]["test"]
@@ -138,11 +211,63 @@ def test_report_shows_the_headline_of_the_result_files(results, monkeypatch, cap
         assert f"{mean:.4f}" in line
         key = "headline_ci95_low" if len(scores) > 1 else "ci95_low"
         assert f"{scores[-1][key]:.3f} to " in line
+        assert line.endswith("sample")
+    assert not any("All models" in line for line in lines)
+
+
+def test_report_on_the_way_of_a_damaged_result(results, capsys):
+    damaged = next(results.rglob("WikiQA.sample.json"))
+    damaged.write_text(damaged.read_text()[:1000])
+    assert main(["report", str(results)]) == 0
+    shown = capsys.readouterr()
+    assert "TRECQA.sample" in shown.out
+    assert "WikiQA.sample" not in shown.out
+    (line,) = shown.err.splitlines()
+    assert line.startswith(f"mteb-ext: {damaged} is left out")
+
+
+def test_report_of_a_name_that_the_page_of_codes_lacks(results, monkeypatch):
+    meta = next(results.rglob("model_meta.json"))
+    meta.write_text(json.dumps({"name": "試作/[bold]x\x1b]0;t\x07", "revision": "1"}))
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="cp1252"))
+    assert main(["report", str(results)]) == 0
+    assert rb"\u8a66\u4f5c/[bold]x\x1b]0;t\x07, revision 1" in written.getvalue()
+
+
+def test_report_over_models(tmp_path, capsys):
+    for name, score in {"low": 0.25, "high": 0.75}.items():
+        entry = {"hf_subset": "default", "map": score, "main_score": score}
+        write_result(tmp_path / name, "WikiQA", {"test": [entry]}, model=name)
+    assert main(["report", str(tmp_path / "low"), str(tmp_path / "high")]) == 0
+    shown = capsys.readouterr().out
+    assert "No result here of JACSTS, QABot, " in shown
+    table = shown.partition("All models, by task\n")[2].splitlines()
+    assert [row.split() for row in table[1:]] == [
+        ["WikiQA", "test", "paper's", "high", "map", "0.7500"],
+        ["WikiQA", "test", "paper's", "low", "map", "0.2500"],
+    ]
+
+
+def test_report_beside_published_numbers(tmp_path, capsys):
+    # Table 10, track 6: 48 systems, the best of them 77.06, 74.20, 73.62 and 73.27.
+    entry = {"hf_subset": "default", "pearson": 0.736249, "main_score": 0.736249}
+    write_result(tmp_path, "STS17SemEvalTurkish", {"test": [entry]})
+    assert main(["report", str(tmp_path), "--published"]) == 0
+    table = capsys.readouterr().out.partition("Beside published results\n")[2].splitlines()
+    assert " per-track  0.7362  0.7706 " in table[1]
+    assert table[1].endswith("  2 of 48")  # .7362 is printed alike, and is not better
+    write_result(tmp_path, "STS17SemEvalTurkish", {"test": [entry]}, data="another")
+    assert main(["report", str(tmp_path), "--published"]) == 0
+    assert "No result here is on a paper's own data" in capsys.readouterr().out
 
 
 def test_report_of_an_empty_folder(tmp_path, capsys):
     assert main(["report", str(tmp_path)]) == 1
-    assert "holds no results of mteb_ext's tasks" in capsys.readouterr().err
+    assert "no results here" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "nowhere")]) == 1
+    assert "nowhere is not a folder" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
@@ -198,14 +323,12 @@ def tie_averaged(scores, labels):
 
 
 @pytest.mark.parametrize("task", ["WikiQA.sample", "STS17SemEval.sample"])
-def test_compare(predictions, task, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
+def test_compare(predictions, task, capsys):
     assert main(["compare", task, str(predictions / "good"), str(predictions / "bad")]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if " test " in line]
     p_values = []
     for row in rows:
-        cells = [cell for cell in row if cell != "\u2502"]
-        subset, _, good, bad, statistic, p, adjusted = cells
+        subset, _, good, bad, statistic, p, adjusted = row
         expected = expected_comparison(task, subset, predictions)
         assert [good, bad] == [f"{value:.4f}" for value in expected[:2]]
         assert [statistic, p] == [f"{expected[2]:.3f}", f"{expected[3]:.4f}"]
@@ -221,8 +344,7 @@ def test_compare_without_predictions(predictions, capsys):
 
 
 @pytest.mark.models
-def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
+def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, capsys):
     folder = tmp_path / "results"
     arguments = ["-m", str(minilm_folder), "-t", "WikiQA.sample", "--output-folder", str(folder)]
     assert main(["run", *arguments]) == 0
@@ -232,13 +354,12 @@ def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, monkeypatch, ca
     assert len(json.loads(meta.read_text())["revision"]) == 16
 
 
-def test_a_result_with_subsets_missing_says_so(tmp_path, no_data, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
+def test_a_result_with_subsets_missing_says_so(tmp_path, no_data, capsys):
     task = mteb.get_task("STS17SemEval.sample", hf_subsets=["3-es-es", "5-en-en"])
     cache = mteb.ResultCache(tmp_path)
     mteb.evaluate(mteb.get_model("mteb-ext/token-cosine"), task, cache=cache)
     assert main(["report", str(tmp_path)]) == 0
-    assert "2 of 6 subsets" in capsys.readouterr().out
+    assert "mean pearson of 2 of 6 subsets" in capsys.readouterr().out
 
 
 def test_run_of_what_is_no_folder(capsys):
@@ -247,19 +368,18 @@ def test_run_of_what_is_no_folder(capsys):
 
 
 @pytest.mark.real_data
-def test_report_beside_published_results(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
+def test_report_beside_published_results(tmp_path, capsys):
     task = mteb.get_task("WikiQA")
     cache = mteb.ResultCache(tmp_path)
     mteb.evaluate(mteb.get_model("mteb-ext/word-count"), task, cache=cache)
     assert main(["report", str(tmp_path), "--published"]) == 0
-    rows = [line for line in capsys.readouterr().out.splitlines() if "both-237" in line]
+    rows = [line for line in capsys.readouterr().out.splitlines() if "clean-237" in line]
     # Of the paper's four systems, word count, weighted word count, LCLR and CNN, three have a
     # higher MAP than our word count, .4934; the paper's own word count, .4891, has not.
     (row,) = [row for row in rows if " map " in row]
     assert "0.4934" in row
     assert "0.6190 CNN" in row
-    assert "3 of 4" in row
+    assert "3 of 4, 1 ambiguous" in row
 
 
 @pytest.fixture

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from conftest import ToyCrossEncoder, ToyEncoder, spread, toy_meta
+from hypothesis import given
+from hypothesis import strategies as st
+from mteb.types import PromptType
+from scipy import sparse
 
 from mteb_ext import ProtocolError
 from mteb_ext.scoring import Call, Scorer, Texts, output
+from mteb_ext.scoring.scorer import _distinct
 
 
 def texts(values, name="text", prompt_type=None):
@@ -44,6 +50,16 @@ def test_each_distinct_text_goes_through_the_model_once():
     assert model.seen == ["x", "y", "z"]
 
 
+def test_a_vector_with_itself_and_its_opposite():
+    rng = np.random.default_rng(0)
+    vectors = {str(i): rng.standard_normal(50) for i in range(100)}
+    names = [*vectors]
+    vectors |= {f"-{name}": -3 * vectors[name] for name in names}
+    model = ToyEncoder(vectors.get)
+    assert set(score(model, names, names)) == {1.0}
+    assert set(score(model, names, [f"-{name}" for name in names])) == {-1.0}
+
+
 def test_nothing_is_kept_from_one_call_to_the_next():
     model = ToyEncoder(spread)
     options = {"show_progress_bar": False}
@@ -60,8 +76,6 @@ def test_query_and_document_are_encoded_apart():
             self.seen += [(prompt_type.value, text) for text in found]
             return np.array([spread(prompt_type.value + text) for text in found])
 
-    from mteb.types import PromptType
-
     model = Prompted(None)
     same = ["x", "x"]
     scorer(model).score_pairs(
@@ -75,6 +89,13 @@ def test_a_cross_encoder_sees_each_distinct_pair_once():
     found = score(model, ["aa", "b", "aa"], ["c", "dd", "c"])
     assert found.tolist() == [0.0, -3.0, 0.0]
     assert model.seen == [("aa", "c"), ("b", "dd")]
+
+
+def test_a_cross_encoders_scores_stay_with_their_pairs():
+    model = ToyCrossEncoder(lambda a, b: float(a + b))
+    left, right = ["3", "1", "2", "1", "3"], ["1", "3", "3", "1", "1"]
+    assert score(model, left, right).tolist() == [31.0, 13.0, 23.0, 11.0, 31.0]
+    assert model.seen == [("3", "1"), ("1", "3"), ("2", "3"), ("1", "1")]
 
 
 def test_zero_vectors_have_cosine_zero_and_one_warning_with_a_count():
@@ -191,7 +212,6 @@ def test_any_number_type_gives_the_same_cosine(dtype):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "list"])
 def test_torch_tensors(dtype, kind):
-    torch = pytest.importorskip("torch")
     vectors = torch.tensor([[3.0, 4.0], [4.0, 3.0]], dtype=getattr(torch, dtype))
     returned = {"dense": vectors, "sparse": vectors.to_sparse(), "list": list(vectors)}[kind]
     model = ToyEncoder(None)
@@ -224,3 +244,141 @@ def test_pairs_beyond_one_chunk(monkeypatch):
         for a, b in zip(left, right, strict=True)
     ]
     np.testing.assert_allclose(whole, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(lambda x: np.array(x, dtype="f8"), id="float64"),
+        pytest.param(lambda x: np.array(x, dtype=">f8"), id="big-endian"),
+        pytest.param(lambda x: np.array(x, dtype=np.longdouble), id="longdouble"),
+        pytest.param(lambda x: torch.tensor(x, dtype=torch.float64), id="torch"),
+        pytest.param(lambda x: [torch.tensor(v, dtype=torch.float64) for v in x], id="tensors"),
+        pytest.param(list, id="list"),
+    ],
+)
+def test_scores_keep_what_float64_holds(values):
+    fine = [1.0, 1.0 + 1e-12, 1e-60]
+    model = ToyCrossEncoder(None)
+    model.predict = lambda inputs1, inputs2, **kwargs: values(fine)
+    assert score(model, ["a", "b", "c"], ["x", "y", "z"]).tolist() == fine
+
+
+def test_large_whole_numbers_are_no_ties():
+    model = ToyCrossEncoder(None)
+    model.predict = lambda inputs1, inputs2, **kwargs: np.array([2**40, 2**40 + 1])
+    assert score(model, ["a", "b"], ["x", "y"]).tolist() == [2**40, 2**40 + 1]
+
+
+def test_large_whole_numbers_in_embeddings():
+    vectors = {"a": [2**30 + 7, 2**30], "b": [1, -1]}
+    model = ToyEncoder(lambda text: np.array(vectors[text]))
+    np.testing.assert_allclose(score(model, ["a"], ["b"]), [7 / 2**31], rtol=1e-3)
+
+
+def test_a_masked_score_is_missing():
+    model = ToyCrossEncoder(None)
+    model.predict = lambda inputs1, inputs2, **kwargs: np.ma.array([0.5, 0.1], mask=[False, True])
+    with pytest.raises(ProtocolError, match=r"left of row 1 with right of row 1"):
+        score(model, ["a", "b"], ["x", "y"])
+
+
+def test_no_batch_size_is_the_default_one():
+    class Batched(ToyEncoder):
+        def encode(self, inputs, *, batch_size, **kwargs):
+            assert batch_size == inputs.batch_size == 32
+            return super().encode(inputs, **kwargs)
+
+    model = Batched(spread)
+    score(model, ["a"], ["b"], {"batch_size": None})
+    assert model.seen == ["a", "b"]
+
+
+def test_both_sides_have_one_dimension():
+    class Uneven(ToyEncoder):
+        def encode(self, inputs, *, prompt_type, **kwargs):
+            return np.ones((1, 4 if prompt_type == PromptType.query else 5))
+
+    with pytest.raises(ProtocolError, match=r"4 dimensions for one side .* 5 for the other"):
+        scorer(Uneven(None)).score_pairs(
+            texts(["a"], prompt_type=PromptType.query),
+            texts(["b"], prompt_type=PromptType.document),
+        )
+
+
+def test_a_model_may_fill_one_buffer_again():
+    class OneBuffer(ToyEncoder):
+        def __init__(self):
+            super().__init__(None)
+            self.buffer = np.zeros((1, 2))
+
+        def encode(self, inputs, *, prompt_type, **kwargs):
+            self.buffer[:] = [1, 0] if prompt_type == PromptType.query else [3, 4]
+            return self.buffer
+
+    found = scorer(OneBuffer()).score_pairs(
+        texts(["a"], prompt_type=PromptType.query), texts(["b"], prompt_type=PromptType.document)
+    )
+    assert found.tolist() == [0.6]
+
+
+def test_an_encoder_of_the_old_signature():
+    class Old(ToyEncoder):
+        def encode(self, sentences, batch_size=32):
+            raise AssertionError("never run")
+
+    with pytest.raises(
+        ProtocolError, match=r"does not take what mteb hands to it .*Expected: enco"
+    ):
+        score(Old(None), ["a"], ["b"])
+
+
+SPARSE = {"a": [3.0, 0.0, 4.0], "b": [0.0, 5.0, 0.0], "c": [4.0, 0.0, 3.0], "zero": [0.0] * 3}
+
+
+@pytest.mark.parametrize("kind", ["csr", "coo", "csc matrix", "torch coo", "torch csr", "float64"])
+@pytest.mark.filterwarnings("ignore:.*all zeros", "ignore:Sparse")
+def test_sparse_embeddings_stay_sparse(kind):
+    def returned(dense):
+        return {
+            "csr": lambda: sparse.csr_array(dense.astype("f4")),
+            "coo": lambda: sparse.coo_array(dense),
+            "csc matrix": lambda: sparse.csc_matrix(dense),
+            "torch coo": lambda: torch.tensor(dense).float().to_sparse(),
+            "torch csr": lambda: torch.tensor(dense).to_sparse_csr(),
+            "float64": lambda: sparse.csr_array(dense * 1e-300),
+        }[kind]()
+
+    model = ToyEncoder(SPARSE.get)
+    dense = model.encode
+    model.encode = lambda inputs, **kwargs: returned(
+        dense(inputs, task_metadata=None, hf_split="", hf_subset="")
+    )
+    found = score(model, ["a", "a", "a", "a"], ["a", "b", "c", "zero"])
+    np.testing.assert_allclose(found, [1.0, 0.0, 24 / 25, 0.0], atol=1e-12)
+    vectors = output.Vectors(returned(np.eye(3)), 3, str)
+    assert vectors.array.nnz == 3
+
+
+def test_bytes_are_numbers_where_the_precision_says_so():
+    model = ToyEncoder(lambda text: np.array({"a": [3, 4], "b": [4, 3]}[text], dtype="u1"))
+    assert score(model, ["a"], ["b"], {"precision": "uint8"}).tolist() == [0.96]
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize")
+def test_quantised_torch_tensors_have_values():
+    model = ToyEncoder(None)
+    model.encode = lambda inputs, **kwargs: torch.quantize_per_tensor(
+        torch.tensor([[3.0, 4.0], [4.0, 3.0]]), 0.5, 0, torch.qint8
+    )
+    assert score(model, ["a"], ["b"]).tolist() == [0.96]
+
+
+@given(st.lists(st.lists(st.text(max_size=2), max_size=4), min_size=1, max_size=4))
+def test_distinct_texts_in_the_order_of_their_first_place(chunks):
+    values = [text for chunk in chunks for text in chunk]
+    column = pa.chunked_array(chunks, pa.string())
+    rows, first = _distinct(column)
+    expected = list(dict.fromkeys(values))
+    assert [values[i] for i in first] == expected
+    assert [expected[i] for i in rows] == values

@@ -6,11 +6,14 @@ Evaluating one registered model is mteb's own job: ``mteb run -m MODEL -t WikiQA
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
+from typing import Any
 
 from mteb_ext.cli import compare, report, run, tasks
+from mteb_ext.cli.output import NAME, console, discard_output, print_error
 from mteb_ext.errors import MtebExtError
+
+_INTERRUPTED = 130  # what shells report of a process that Ctrl-C has ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,22 +23,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The arguments; those of the process where left out.
 
     Returns:
-        The exit status: 0, or 1 after an error, which is then on standard error.
+        The exit status: 0, or 1 after an error, which is then one line on standard error.
     """
     parsed = _parser().parse_args(arguments)
     try:
-        parsed.command(parsed)
-    except MtebExtError as error:
-        print(f"mteb-ext: {error}", file=sys.stderr)
+        with console():
+            parsed.command(parsed)
+    except BrokenPipeError:  # 'mteb-ext tasks | head -1' has read enough
+        discard_output()
+    except (MtebExtError, OSError) as error:
+        print_error(str(error))
         return 1
+    except KeyboardInterrupt:
+        print_error("interrupted")
+        return _INTERRUPTED
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="mteb-ext", description="Companion of mteb for the tasks of mteb_ext."
+        prog=NAME, description="Companion of mteb for the tasks of mteb_ext."
+    )
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="print the package's version and mteb's"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (tasks, run, report, compare):
         module.add_commands(commands)
     return parser
+
+
+class _Version(argparse.Action):
+    """Looks the versions up only when they are asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from importlib.metadata import version
+
+        import mteb_ext
+
+        print(f"{NAME} {mteb_ext.__version__} (mteb {version('mteb')})")
+        parser.exit()

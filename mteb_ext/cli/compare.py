@@ -22,6 +22,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    from mteb_ext.report import comparison_table
+    from mteb_ext.rendering.compare import comparison_table
+    from mteb_ext.results.comparing import compare_two
 
-    print_tables(comparison_table(arguments.task, arguments.first, arguments.second))
+    frame = compare_two(arguments.task, arguments.first, arguments.second)
+    print_tables([comparison_table(arguments.task, frame)])

@@ -1,17 +1,79 @@
-"""Tables on the terminal."""
+"""What the commands print: one place for tables, for lines and for errors."""
 
 from __future__ import annotations
 
+import logging
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from mteb_ext.rendering.text import printable
+
 if TYPE_CHECKING:
-    from rich.table import Table
+    from mteb_ext.rendering.table import Table
+
+NAME = "mteb-ext"
 
 
-def print_tables(*tables: Table) -> None:
-    """Print tables, one after another."""
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print tables, one after another: framed on a terminal, plain and unwrapped elsewhere."""
     from rich.console import Console
 
-    console = Console()
-    for table in tables:
-        console.print(table)
+    from mteb_ext.rendering.table import plain_lines, print_framed
+
+    for number, table in enumerate(tables):
+        if number:
+            print()
+        if sys.stdout.isatty():
+            print_framed(table, Console())
+        else:
+            print(*plain_lines(table), sep="\n")
+
+
+def print_line(text: str) -> None:
+    """Print one line."""
+    print(_one_line(text))
+
+
+def print_error(text: str) -> None:
+    """Print one line on standard error."""
+    print(f"{NAME}: {_one_line(text)}", file=sys.stderr)
+
+
+@contextmanager
+def console() -> Iterator[None]:
+    """Make the standard streams fit for a command.
+
+    What the encoding lacks is shown as an escape (a name in Japanese on a Western code page must
+    not end the command), and the package's warnings are lines of the command's own.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    handler, logger = _Lines(), logging.getLogger("mteb_ext")
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield
+        sys.stdout.flush()  # a reader that has gone away is seen here
+    finally:
+        logger.propagate = True
+        logger.removeHandler(handler)
+
+
+def discard_output() -> None:
+    """Send what is still to be written nowhere: its reader has gone away."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Lines(logging.Handler):
+    """Warnings as lines on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print_error(record.getMessage())
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))

@@ -1,4 +1,4 @@
-"""``mteb-ext report``: the results in a folder."""
+"""``mteb-ext report``: the results in folders."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_tables
+from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
     from mteb_ext.cli.parsing import Commands
@@ -14,15 +15,35 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    report = commands.add_parser("report", help="print the results in a folder, headline by task")
-    report.add_argument("folder", type=Path, nargs="?", default=Path("results"))
+    report = commands.add_parser("report", help="print the results in folders, headline by task")
+    report.add_argument(
+        "folders",
+        type=Path,
+        nargs="*",
+        metavar="FOLDER",
+        help="what --output-folder was given; ./results if left out",
+    )
     report.add_argument("--published", action="store_true", help="with published results beside")
     report.set_defaults(command=_report)
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from mteb_ext.report import published_tables, results_tables
+    from mteb_ext.rendering.report import headline_tables, models_table, published_table
+    from mteb_ext.results import load_results
+    from mteb_ext.results.beside import published_standings
+    from mteb_ext.results.summary import headlines, not_run, over_models
 
-    print_tables(*results_tables(arguments.folder))
+    folders = arguments.folders or [Path("results")]
+    results = load_results(*folders)
+    if results.empty:
+        raise DataError(
+            f"{', '.join(map(str, folders))}: no results here. Run 'mteb run -m MODEL -t WikiQA "
+            f"--output-folder {folders[0]}' first, or name another folder."
+        )
+    found = headlines(results)
+    tables = [*headline_tables(found, not_run(found))]
+    if len(tables) > 1:
+        tables.append(models_table(over_models(found)))
     if arguments.published:
-        print_tables(*published_tables(arguments.folder))
+        tables.append(published_table(published_standings(results)))
+    print_tables(tables)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mteb_ext.cli.output import print_tables
+from mteb_ext.cli.output import print_line, print_tables
 
 if TYPE_CHECKING:
     from mteb_ext.bases import PaperTask
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: Commands) -> None:
-    """Add the command to the parser."""
+    """Add the commands to the parser."""
     tasks = commands.add_parser("tasks", help="list the tasks, their headline and their data")
     tasks.set_defaults(command=_list_tasks)
 
@@ -24,20 +24,21 @@ def add_commands(commands: Commands) -> None:
 
 
 def _list_tasks(_: argparse.Namespace) -> None:
-    from rich.table import Table
+    from mteb_ext.rendering.table import Table
 
-    table = Table("task", "type", "headline", "languages", "splits", "data")
-    for task in _paper_tasks():
-        metadata = task.metadata
-        table.add_row(
-            metadata.name,
-            str(metadata.type),
-            metadata.main_score,
-            " ".join(metadata.languages),
+    rows = [
+        (
+            task.metadata.name,
+            str(task.metadata.type),
+            task.metadata.main_score,
+            " ".join(task.metadata.languages),
             " ".join(task.splits()),
-            "public" if metadata.is_public else "on request",
+            "public" if task.metadata.is_public else "on request",
         )
-    print_tables(table)
+        for task in _paper_tasks()
+    ]
+    columns = ("task", "type", "headline", "languages", "splits", "data")
+    print_tables([Table("", columns, rows)])
 
 
 def _fetch(arguments: argparse.Namespace) -> None:
@@ -50,15 +51,46 @@ def _fetch_split(task: type[PaperTask], split: str, *, must: bool) -> None:
     from mteb_ext.data.sources import DataNotProvidedError
 
     name = task.metadata.name
+    before = _files_here()
     try:
-        for subset in task.subsets(split):
-            task.load(split, subset)
+        loaded = [task.load(split, subset) for subset in task.subsets(split)]
     except DataNotProvidedError as error:
         if must and split in task.metadata.eval_splits:
             raise
-        print(f"{name} {split}: not here, and not to be fetched. {error}")
-    else:
-        print(f"{name} {split}: here and verified")
+        print_line(f"{name} {split}: not here, and not to be fetched. {error}")
+        return
+    fetched = [size for path, size in _files_here().items() if path not in before]
+    how = f"fetched {len(fetched)} files, {sum(fetched):,} bytes" if fetched else "here"
+    rows = _counted([content for content, _ in loaded])
+    print_line(f"{name} {split}: {how}; {rows}; {_checked(task, {r for _, r in loaded})}")
+
+
+def _files_here() -> dict[str, int]:
+    """The public files in the data folder, with their sizes in bytes."""
+    from mteb_ext.data.sources import data_folder, registry
+
+    paths = {key: data_folder() / key for key in registry()}
+    return {key: path.stat().st_size for key, path in paths.items() if path.is_file()}
+
+
+def _counted(contents: list[Any]) -> str:
+    from mteb_ext.data.records import Pairs
+
+    if all(isinstance(content, Pairs) for content in contents):
+        return f"{sum(map(len, contents)):,} pairs"
+    questions = [question for content in contents for question in content]
+    n_rows = sum(map(len, questions))
+    return f"{len(questions):,} questions, {n_rows:,} candidates"
+
+
+def _checked(task: type[PaperTask], revisions: set[str]) -> str:
+    from mteb_ext.data.sources import SampleFiles
+
+    if isinstance(task.source, SampleFiles):
+        return "made-up rows, nothing to verify"
+    if other := revisions - {task.metadata.revision}:
+        return f"NOT the paper's edition, results carry the revision {', '.join(sorted(other))}"
+    return "verified"
 
 
 def _paper_tasks(names: Sequence[str] = ()) -> list[type[PaperTask]]:

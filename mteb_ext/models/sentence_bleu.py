@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from mteb.models.model_meta import ModelMeta
 
+from mteb_ext import papers
 from mteb_ext.models.meta import LEXICAL
 from mteb_ext.models.pairs import LexicalCrossEncoder
 from mteb_ext.models.tokens import moses_tokens
@@ -98,15 +99,8 @@ SENTENCE_BLEU = ModelMeta(
     model_type=["cross-encoder"],
     languages=["eng-Latn"],
     similarity_fn_name=None,
-    reference="https://aclanthology.org/W17-4755/",
-    citation="""@inproceedings{bojar-etal-2017-results,
-  title = {Results of the {WMT}17 Metrics Shared Task},
-  author = {Bojar, Ond{\\v{r}}ej and Graham, Yvette and Kamran, Amir},
-  booktitle = {Proceedings of the Second Conference on Machine Translation},
-  pages = {489--513},
-  year = {2017},
-  url = {https://aclanthology.org/W17-4755/},
-}""",
+    reference=papers.WMT17.url,
+    citation=papers.WMT17.bibtex,
     **LEXICAL,
 )
 """The model's metadata: ``SENTENCE_BLEU.load_model()`` loads it."""

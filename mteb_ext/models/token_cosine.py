@@ -15,6 +15,7 @@ import math
 
 from mteb.models.model_meta import ModelMeta, ScoringFunction
 
+from mteb_ext import papers
 from mteb_ext.models.meta import LEXICAL
 from mteb_ext.models.pairs import LexicalCrossEncoder
 from mteb_ext.models.tokens import words
@@ -59,15 +60,8 @@ TOKEN_COSINE = ModelMeta(
     model_type=["cross-encoder"],
     languages=["ara-Arab", "eng-Latn", "jpn-Jpan", "spa-Latn", "zho-Hans", "zho-Hant"],
     similarity_fn_name=ScoringFunction.COSINE,
-    reference="https://aclanthology.org/S17-2001/",
-    citation="""@inproceedings{cer-etal-2017-semeval,
-  title = {{S}em{E}val-2017 Task 1: Semantic Textual Similarity Multilingual and Crosslingual Focused Evaluation},
-  author = {Cer, Daniel and Diab, Mona and Agirre, Eneko and Lopez-Gazpio, I{\\~n}igo and Specia, Lucia},
-  booktitle = {Proceedings of the 11th International Workshop on Semantic Evaluation ({S}em{E}val-2017)},
-  pages = {1--14},
-  year = {2017},
-  url = {https://aclanthology.org/S17-2001/},
-}""",  # noqa: E501 -- BibTeX
+    reference=papers.SEMEVAL2017.url,
+    citation=papers.SEMEVAL2017.bibtex,
     **LEXICAL,
 )
 """The model's metadata: ``TOKEN_COSINE.load_model()`` loads it."""

@@ -31,6 +31,7 @@ import numpy as np
 from mteb.models.model_meta import ModelMeta
 from tqdm.auto import tqdm
 
+from mteb_ext import papers
 from mteb_ext.errors import ProtocolError
 from mteb_ext.models.meta import LEXICAL, LexicalModel
 from mteb_ext.models.tokens import words
@@ -266,23 +267,14 @@ def _hides_progress(encode_kwargs: EncodeKwargs | None) -> bool:
     return not (encode_kwargs or {}).get("show_progress_bar", True)
 
 
-_WIKIQA = """@inproceedings{yang-etal-2015-wikiqa,
-  title = {{W}iki{QA}: A Challenge Dataset for Open-Domain Question Answering},
-  author = {Yang, Yi and Yih, Wen-tau and Meek, Christopher},
-  booktitle = {Proceedings of the 2015 Conference on Empirical Methods in Natural Language Processing},
-  pages = {2013--2018},
-  year = {2015},
-  url = {https://aclanthology.org/D15-1237/},
-}"""  # noqa: E501 -- BibTeX
-
 WORD_COUNT = ModelMeta(
     loader=WordCount,
     name="mteb-ext/word-count",
     model_type=["sparse"],
     languages=["eng-Latn"],
     similarity_fn_name=None,
-    reference="https://aclanthology.org/D15-1237/",
-    citation=_WIKIQA,
+    reference=papers.WIKIQA.url,
+    citation=papers.WIKIQA.bibtex,
     **LEXICAL,
 )
 """The model's metadata: ``WORD_COUNT.load_model()`` loads it."""
@@ -293,8 +285,8 @@ WEIGHTED_WORD_COUNT = ModelMeta(
     model_type=["sparse"],
     languages=["eng-Latn"],
     similarity_fn_name=None,
-    reference="https://aclanthology.org/D15-1237/",
-    citation=_WIKIQA,
+    reference=papers.WIKIQA.url,
+    citation=papers.WIKIQA.bibtex,
     **LEXICAL,
 )
 """The model's metadata: ``WEIGHTED_WORD_COUNT.load_model()`` loads it."""

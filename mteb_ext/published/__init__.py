@@ -1,10 +1,12 @@
 """Published results of the tasks, each number with the protocol variant that it follows.
 
 Two numbers can be compared if their variants are the same, and only then. `load_published`
-returns the papers' tables, `compare_published` puts our scores beside them, and `VARIANTS` says in
-one sentence what each variant computes.
+returns the papers' numbers, `beside_published` puts our scores beside them, `standing` counts the
+better ones, and `VARIANTS` says in one sentence what each variant computes and which of our result
+keys follow it.
 
-The columns of a table (`COLUMNS`):
+The tables are stored as they are printed, in the folder `tables`, and described in `printed.py`.
+The columns of the long form that is derived from them (`COLUMNS`):
 
 - `task`: the name of our task.
 - `subset`: the subset of our task; empty for the headline over several subsets.
@@ -16,17 +18,25 @@ The columns of a table (`COLUMNS`):
 - `metric`: pearson, map or mrr.
 - `value`: the number on the 0-1 scale.
 - `printed`: the number as the paper prints it; empty where the row is derived.
+- `decimals`: how many decimals of `value` the print gives.
 - `variant`: the protocol variant, a key of `VARIANTS`.
+- `ambiguous`: whether it is not settled that the number follows this variant; it then stands once
+  beside each variant that it may follow.
 - `derived`: whether the number was computed from printed ones, instead of printed itself.
-- `source`: the citation key of the paper, a key of `SOURCES`.
-- `table`: the place in the paper; empty where the figure is known but not its place.
-- `note`: late submissions, how a derived number was computed, what was inferred.
+- `source`: the citation key of the paper, a key of `mteb_ext.papers.PAPERS`.
+- `table`: the place in the paper: the table's number and page, or what it shows where the note says
+  that its number is not verified.
+- `note`: late submissions, how a derived number was computed, what was inferred or is open.
 
-A comparison (`COMPARISON_COLUMNS`) adds `ours`, true for our row, and `same_variant`, false for a
-row that must not be compared with ours.
+A comparison (`BESIDE_COLUMNS`) adds `ours`, true for our row, and `same_variant`, false for a row
+that must not be compared with ours.
 
 What is known to be open in the tables:
 
+- TANDA on WikiQA. The paper counts 243 test questions, and its repository says that those without
+  a correct answer were removed. Its text names the setting "clean", which leaves 237, and the
+  function that an author posted for the scores skips questions with correct answers only. Its two
+  numbers stand beside both variants, marked ambiguous.
 - SemEval-2017, headline. Section 6.2 defines Primary over six tracks, but the Primary column of
   Table 10 is the mean of all seven for each of its 45 complete rows, hence the two variants.
 - SemEval-2017, counts. Table 9's participants per track are Table 10's submissions plus the
@@ -40,19 +50,26 @@ What is known to be open in the tables:
 
 from __future__ import annotations
 
-from mteb_ext.published.compare import COMPARISON_COLUMNS, compare_published
-from mteb_ext.published.frames import BackendError
+from mteb_ext.published.beside import (
+    BESIDE_COLUMNS,
+    Standing,
+    beside_published,
+    compare_as_printed,
+    standing,
+)
 from mteb_ext.published.tables import COLUMNS, load_published
-from mteb_ext.published.variants import SOURCES, TASKS, VARIANTS, Variant
+from mteb_ext.published.variants import TASKS, VARIANTS, Variant, scores_by_variant
 
 __all__ = [
+    "BESIDE_COLUMNS",
     "COLUMNS",
-    "COMPARISON_COLUMNS",
-    "SOURCES",
     "TASKS",
     "VARIANTS",
-    "BackendError",
+    "Standing",
     "Variant",
-    "compare_published",
+    "beside_published",
+    "compare_as_printed",
     "load_published",
+    "scores_by_variant",
+    "standing",
 ]

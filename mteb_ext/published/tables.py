@@ -1,23 +1,22 @@
-"""The tables of published results: CSV files beside this module, one a paper or dataset."""
+"""The long form of the published tables: one row a number, derived from the tables as printed."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal, overload
+from io import StringIO
+from typing import Any
+
+import pandas as pd
 
 from mteb_ext.errors import DataError
-from mteb_ext.published.frames import Backend, Schema, to_frame
-from mteb_ext.published.variants import check_task, find_variant
+from mteb_ext.published.printed import PRINTED, PrintedTable
+from mteb_ext.published.variants import VARIANTS, check_task, find_variant
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
-COLUMNS: Schema = {
+COLUMNS: Mapping[str, type] = {
     "task": str,
     "subset": str,
     "split": str,
@@ -27,52 +26,36 @@ COLUMNS: Schema = {
     "metric": str,
     "value": float,
     "printed": str,
+    "decimals": int,
     "variant": str,
+    "ambiguous": bool,
     "derived": bool,
     "source": str,
     "table": str,
     "note": str,
 }
-"""The columns of a published table and their types; `mteb_ext.published` documents them."""
+"""The columns of the long form and their types; `mteb_ext.published` documents them."""
+
+LATE = "corrected or late submission"
+AMBIGUOUS = "it is not settled which of its variants it follows, see docs/PROTOCOLS.md"
+
+_DTYPES = {str: "str", int: "int64", float: "float64", bool: "bool"}
+
+Row = Mapping[str, Any]
 
 
-@overload
-def load_published(
-    task: str | None = None,
-    *,
-    variant: str | None = None,
-    backend: Literal["pandas"] = "pandas",
-) -> pd.DataFrame: ...
-
-
-@overload
-def load_published(
-    task: str | None = None, *, variant: str | None = None, backend: Literal["polars"]
-) -> pl.DataFrame: ...
-
-
-@overload
-def load_published(
-    task: str | None = None, *, variant: str | None = None, backend: Backend
-) -> pd.DataFrame | pl.DataFrame: ...
-
-
-def load_published(
-    task: str | None = None, *, variant: str | None = None, backend: Backend = "pandas"
-) -> pd.DataFrame | pl.DataFrame:
+def load_published(task: str | None = None, *, variant: str | None = None) -> pd.DataFrame:
     """Load published results, one row a number, in the order of the papers' tables.
 
     Args:
         task: Keep this task only.
         variant: Keep this protocol variant only.
-        backend: The data frame library, pandas or polars.
 
     Returns:
         A frame with the columns `COLUMNS`; it has no rows if the task or the variant is known
         but no number of it is.
 
     Raises:
-        BackendError: The backend is not supported or not installed.
         DataError: A table is damaged.
         ProtocolError: The task or the variant is unknown, or the task does not have the variant.
     """
@@ -85,39 +68,97 @@ def load_published(
         for row in published_rows()
         if task in (None, row["task"]) and variant in (None, row["variant"])
     )
-    return to_frame(rows, COLUMNS, backend)
+    return to_frame(rows, COLUMNS)
+
+
+def to_frame(rows: Iterable[Row], columns: Mapping[str, type]) -> pd.DataFrame:
+    """Build a frame with exactly these columns and types, also when there are no rows."""
+    dtypes = {name: _DTYPES[kind] for name, kind in columns.items()}
+    return pd.DataFrame(list(rows), columns=list(columns)).astype(dtypes)
 
 
 @cache
-def published_rows() -> tuple[Mapping[str, Any], ...]:
-    """Read every table once, each row as a mapping from column to typed value.
+def published_rows() -> tuple[Row, ...]:
+    """Read every table once, each number as a mapping from column to value.
 
     Raises:
-        DataError: A table has other columns, or a row whose run, value or derived cannot be read.
+        DataError: A table has other columns, or what should be a number is none.
     """
-    tables = files(__package__).joinpath("tables")
-    names = sorted(item.name for item in tables.iterdir() if item.name.endswith(".csv"))
+    folder = files(__package__).joinpath("tables")
     return tuple(
-        row for name in names for row in _read(name, tables.joinpath(name).read_text("utf-8"))
+        row
+        for table in PRINTED
+        for row in long_form(table, folder.joinpath(table.file).read_text("utf-8"))
     )
 
 
-def _read(name: str, text: str) -> list[Mapping[str, Any]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    if reader.fieldnames != list(COLUMNS):
-        raise DataError(f"published table {name}: the columns must be {', '.join(COLUMNS)}")
+def long_form(table: PrintedTable, text: str) -> Iterator[Row]:
+    """The rows of one table: those of a printed line stand together, its headline first.
+
+    Args:
+        table: What the table is.
+        text: Its file.
+
+    Raises:
+        DataError: The file has other columns, or what should be a number is none.
+    """
+    runs: Counter[str] = Counter()
     try:
-        return [
-            {column: _CAST[kind](row[column]) for column, kind in COLUMNS.items()} for row in reader
+        for line in pd.read_csv(StringIO(text), dtype=str, keep_default_na=False).to_dict(
+            "records"
+        ):
+            runs[line["system"]] += 1
+            rows = list(_numbers(table, line, run=runs[line["system"]]))
+            yield from sorted([*rows, *_means(rows)], key=lambda row: row["subset"] != "")
+    except (KeyError, InvalidOperation) as error:
+        raise DataError(f"published table {table.file}: {error!r}") from error
+
+
+def _numbers(table: PrintedTable, line: Mapping[str, str], run: int) -> Iterator[Row]:
+    notes = [LATE if line.get("late") == "*" else "", line.get("note", ""), table.note]
+    for name, column in table.columns.items():
+        if not line[name]:
+            continue
+        value = Decimal(line[name]).scaleb(-2 if table.percent else 0)
+        ambiguous = len(column.variants) > 1
+        for variant in column.variants:
+            yield {
+                "task": column.task,
+                "subset": column.subset,
+                "split": "test",
+                "system": line["system"],
+                "run": run,
+                "system_paper": line.get("paper", ""),
+                "metric": column.metric,
+                "value": float(value),
+                "printed": line[name],
+                "decimals": -int(value.as_tuple().exponent),
+                "variant": variant,
+                "ambiguous": ambiguous,
+                "derived": False,
+                "source": table.paper.key,
+                "table": table.place,
+                "note": "; ".join(filter(None, [*notes, AMBIGUOUS if ambiguous else ""])),
+            }
+
+
+def _means(rows: Iterable[Row]) -> Iterator[Row]:
+    """The headlines that the numbers of one printed line give, to as many decimals as they have."""
+    for variant in VARIANTS.values():
+        parts = [
+            row
+            for row in rows
+            if row["task"] in variant.subsets and row["subset"] in variant.mean_of
         ]
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
-        raise DataError(f"published table {name}, line {reader.line_num}: {error!r}") from error
-
-
-# bool("false") is True, hence the table of its own.
-_CAST: Mapping[type, Any] = {
-    str: str,
-    int: int,
-    float: float,
-    bool: {"true": True, "false": False}.__getitem__,
-}
+        if parts and len(parts) == len(variant.mean_of):
+            total = sum(Decimal(str(row["value"])) for row in parts)  # exact, so that ties are ties
+            note = f"mean of the printed {', '.join(variant.mean_of)}"
+            yield {
+                **parts[0],
+                "subset": "",
+                "value": float(round(total / len(parts), parts[0]["decimals"])),
+                "printed": "",
+                "variant": variant.id,
+                "derived": True,
+                "note": "; ".join(filter(None, [parts[0]["note"], note])),
+            }

@@ -22,7 +22,7 @@ Array: TypeAlias = Any  # a numpy array, or scipy's csr_array, whose types are n
 Place: TypeAlias = Callable[[int], str]
 
 _CHUNK_VALUES = 1 << 22  # values that are turned into float64 at a time
-_FLOAT32_HOLDS = frozenset({"float16", "float32", "bool", "int8", "int16"})
+_FLOAT32_HOLDS = frozenset({"float16", "float32", "bool", "int8", "uint8", "int16"})
 _SAFE_EXPONENT = 500  # between 2**-500 and 2**500 squares of float64 neither overflow nor vanish
 
 
@@ -35,13 +35,15 @@ class Vectors:
             into float64.
     """
 
-    def __init__(self, returned: object, n: int, place: Place) -> None:
+    def __init__(self, returned: object, n: int, place: Place, *, quantised: bool = False) -> None:
         """Take what a model returned for n texts.
 
         Args:
             returned: The model's output.
             n: Number of texts.
             place: Names the i-th text, for error messages.
+            quantised: Whether the model is known to return quantised numbers, so that bytes are
+                such numbers and no packed bits.
 
         Raises:
             ProtocolError: If it is not one finite vector a text.
@@ -53,9 +55,14 @@ class Vectors:
                 f"({n}, d): one embedding a text"
             )
         _check_rows(array.shape[0], n, "texts", place)
-        if array.dtype == np.float64:
-            array = _scaled(array)
-        self.array = array
+        if array.dtype == np.uint8 and not quantised:
+            raise ProtocolError(
+                "the model returned bytes (uint8): packed bits, whose cosine has no meaning. "
+                "Return the unpacked bits, or name the precision of quantised numbers"
+            )
+        narrow = array.dtype.name in _FLOAT32_HOLDS
+        array = array.astype(np.float32 if narrow else np.float64, copy=False)
+        self.array = array if narrow else _scaled(array)
         self.norms = np.concatenate([np.empty(0), *(_norms(part) for part in self._parts())])
         _check_finite(self.norms, "texts", place)
 
@@ -78,6 +85,8 @@ class Vectors:
 def paired_cosine(left: Vectors, left_rows: Rows, right: Vectors, right_rows: Rows) -> Float:
     """Cosine of corresponding rows, in float64; 0 where one of them is a zero vector.
 
+    Rounding may leave it beyond 1 by some 1e-16.
+
     Raises:
         ProtocolError: If the two sides have embeddings of different dimension.
     """
@@ -93,9 +102,7 @@ def paired_cosine(left: Vectors, left_rows: Rows, right: Vectors, right_rows: Ro
         part = slice(start, start + step)
         cosine[part] = _row_dots(left.take(left_rows[part]), right.take(right_rows[part]))
     norms = left.norms[left_rows] * right.norms[right_rows]
-    np.divide(cosine, norms, out=cosine, where=norms > 0)
-    cosine[norms == 0] = 0.0
-    return np.clip(cosine, -1.0, 1.0, out=cosine)
+    return np.divide(cosine, norms, out=cosine, where=norms > 0)
 
 
 def checked_scores(returned: object, n: int, place: Place) -> Float:
@@ -119,7 +126,7 @@ def checked_scores(returned: object, n: int, place: Place) -> Float:
 
 
 def _as_numbers(returned: object, expected: str) -> Array:
-    """An array of real numbers, in float32 or float64."""
+    """An array of real numbers of any type."""
     values = _without_torch(returned)
     if sparse.issparse(values):
         array: Array = sparse.csr_array(values)
@@ -130,14 +137,7 @@ def _as_numbers(returned: object, expected: str) -> Array:
         array = _as_dense(values, returned, expected)
     if array.dtype.kind not in "fiub":
         raise ProtocolError(f"expected {expected} from the model, found {array.dtype} values")
-    if array.dtype == np.uint8:
-        raise ProtocolError(
-            f"expected {expected} from the model, found bytes (uint8): packed bits, or numbers "
-            "without a sign, whose cosine has no meaning. Return the unpacked bits or the numbers "
-            "as int8 or float."
-        )
-    narrow = array.dtype.name in _FLOAT32_HOLDS
-    return array.astype(np.float32 if narrow else np.float64, copy=False)
+    return array
 
 
 def _as_dense(values: Any, returned: object, expected: str) -> npt.NDArray[Any]:  # noqa: ANN401

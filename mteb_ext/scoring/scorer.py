@@ -136,8 +136,7 @@ class Scorer:
                 f"precision={precision!r} packs the bits of embeddings into bytes, which have no "
                 "cosine. mteb's CompressionWrapper keeps one bit a number."
             )
-        declared = (getattr(meta, "experiment_kwargs", None) or {}).get("output_dtypes")
-        if (level := str(precision or declared)) in _QUANTISED:
+        if level := quantised_to(self._model, self._encode_kwargs):
             remarks["quantised"] = level
         return remarks
 
@@ -170,7 +169,13 @@ class Scorer:
         returned = self._model.encode(
             self._loader(texts, first, _SIDE_COLUMNS[texts.prompt_type]), **arguments
         )
-        return Vectors(returned, len(first), lambda row: texts.place(int(first[row]))), rows
+        vectors = Vectors(
+            returned,
+            len(first),
+            lambda row: texts.place(int(first[row])),
+            quantised="quantised" in self.remarks,
+        )
+        return vectors, rows
 
     def _predictions(self, left: Texts, right: Texts) -> Float:
         left_rows, right_rows = _distinct(left.values)[0], _distinct(right.values)[0]
@@ -203,6 +208,13 @@ class Scorer:
             batch_size=self._encode_kwargs["batch_size"],
             num_workers=self._num_proc if self._num_proc and self._num_proc > 1 else 0,
         )
+
+
+def quantised_to(model: Any, encode_kwargs: Mapping[str, Any]) -> str | None:  # noqa: ANN401
+    """The type that a model's embeddings are quantised to, by its options or mteb's wrapper."""
+    experiment = getattr(model.mteb_model_meta, "experiment_kwargs", None) or {}
+    level = encode_kwargs.get("precision") or experiment.get("output_dtypes")
+    return str(level) if level in _QUANTISED else None
 
 
 def _joined(left: Texts, right: Texts) -> Texts:

@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 
 from mteb_ext.errors import ProtocolError
 from mteb_ext.scoring.output import Vectors
+from mteb_ext.scoring.scorer import quantised_to
 
 if TYPE_CHECKING:
     from mteb.abstasks.task_metadata import TaskMetadata
@@ -91,7 +92,8 @@ class SharedEmbeddings:
         texts = [text for batch in inputs for text in batch["text"]]
         if missing := [text for text in dict.fromkeys(texts) if text not in kept.rows]:
             returned = self._model.encode(_loader(missing, inputs.batch_size), **call)
-            kept.add(missing, Vectors(returned, len(missing), lambda i: f"text {i} of the call"))
+            quantised = quantised_to(self._model, kwargs) is not None
+            kept.add(missing, Vectors(returned, len(missing), _place, quantised=quantised))
         return kept.vectors[[kept.rows[text] for text in texts]]
 
     def similarity(self, embeddings1: Array, embeddings2: Array) -> Array:
@@ -127,6 +129,10 @@ class _Kept:
         array = new.array if isinstance(new.array, np.ndarray) else new.array.toarray()
         self.vectors = np.concatenate([self.vectors, array]) if self.rows else array.copy()
         self.rows.update(zip(texts, range(len(self.rows), len(self.vectors)), strict=True))
+
+
+def _place(row: int) -> str:
+    return f"text {row} of the call"
 
 
 def _only_texts(inputs: DataLoader[BatchedInput]) -> bool:

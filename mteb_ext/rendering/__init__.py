@@ -1,0 +1,1 @@
+"""Frames as people read them. This room shows numbers and computes none."""

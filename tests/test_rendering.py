@@ -1,0 +1,87 @@
+"""Frames and tables as a terminal and a pipe show them."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+from rich.console import Console
+
+from mteb_ext.rendering.table import Table, plain_lines, print_framed
+from mteb_ext.rendering.text import interval, number, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("org/model-v2 (試作)", "org/model-v2 (試作)"),
+        ("[bold]x[/bold]", "[bold]x[/bold]"),
+        ("\x1b]0;title\x07", r"\x1b]0;title\x07"),
+        ("a\nb\tc", r"a\nb\tc"),
+        ("abc\u202edef", r"abc\u202edef"),
+        ("a\ud800", r"a\ud800"),
+        ("a\u200bb\U000e0041", r"a\u200bb\U000e0041"),
+    ],
+)
+def test_what_does_not_print_is_shown(text, shown):
+    assert printable(text) == shown
+
+
+def test_numbers():
+    assert [number(0.12345), number(1, 2), number(math.nan)] == ["0.1235", "1.00", ""]
+    assert [interval(0.1, 0.23456), interval(math.nan, math.nan)] == ["0.100 to 0.235", ""]
+
+
+TABLE = Table(
+    "Title",
+    ("name", "score"),
+    [("a/[b]long[/b]-name", "0.5"), ("試作", "0.25")],
+    ["A note."],
+)
+
+
+def test_plain_lines_are_aligned_by_the_cells_that_characters_take():
+    assert list(plain_lines(TABLE)) == [
+        "Title",
+        "name                score",
+        "a/[b]long[/b]-name  0.5",
+        "試作                0.25",
+        "A note.",
+    ]
+
+
+def test_a_plain_row_is_one_line_however_long_it_is():
+    long = "x" * 1000
+    assert list(plain_lines(Table("", ("n\n",), [(f"{long}\n",)]))) == [r"n\n", rf"{long}\n"]
+
+
+def framed(table, width):
+    out = io.StringIO()
+    print_framed(table, Console(file=out, width=width, force_terminal=True, color_system=None))
+    return out.getvalue()
+
+
+def test_a_framed_table_holds_names_whole_and_as_they_are():
+    shown = framed(TABLE, 80)
+    assert "a/[b]long[/b]-name" in shown
+    assert "│" in shown
+    assert shown.rstrip().endswith("A note.")
+
+
+@pytest.mark.parametrize("width", [10, 20, 26])
+def test_no_terminal_is_too_narrow_for_a_whole_name(width):
+    shown = framed(TABLE, width)
+    assert "a/[b]long[/b]-name  0.5" in shown
+    assert "│" not in shown
+    assert "…" not in shown
+
+
+def test_escape_sequences_in_a_cell_do_not_reach_the_terminal():
+    table = Table("\x1b[2J", ("\x1b]0;t\x07",), [("\x9b1m",)], ["\x1b[1m"])
+    for shown in ("\n".join(plain_lines(table)), framed(table, 80)):
+        assert r"\x1b[2J" in shown
+        assert r"\x1b]0;t\x07" in shown
+        assert r"\x9b1m" in shown
+        assert "\x9b" not in shown
+        assert "\x1b]" not in shown
