@@ -280,39 +280,6 @@ def test_plugins_that_are_not_ready_take_nothing_down(tmp_path):
         assert sum(what in line for line in done.stderr.splitlines()) == 1, done.stderr
 
 
-def test_plugins_that_are_not_ready_take_nothing_down(tmp_path):
-    (tmp_path / "skips.py").write_text("class Stop(BaseException): pass\nraise Stop('not here')")
-    (tmp_path / "unfinished.py").write_text(
-        "from mteb.abstasks.sts import AbsTaskSTS\n\nclass Unfinished(AbsTaskSTS): metadata = None"
-    )
-    (tmp_path / "good.py").write_text(
-        textwrap.dedent(
-            """
-            from mteb_ext.tasks.wikiqa import WikiQA
-
-            class Mine(WikiQA):
-                metadata = WikiQA.metadata.model_copy(update={"name": "MyWikiQA"})
-            """
-        )
-    )
-    info = tmp_path / "broken_plugin-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[mteb_ext.tasks]\nbroken = nowhere:Task\n")
-    listed = """
-        import mteb
-        names = [t.metadata.name for t in mteb.get_tasks(task_types=["Reranking"])]
-        print(names.count("WikiQA"), names.count("MyWikiQA"), len(mteb.get_tasks()) > 100)
-        print(mteb.get_task("WikiQA.sample").metadata.name)
-        """
-    path = str(tmp_path) + os.pathsep + os.environ.get("PYTHONPATH", "")
-    done = run(listed, MTEB_EXT_PATH=f"{tmp_path}{os.pathsep}~nosuchuser", PYTHONPATH=path)
-    assert done.stdout.split() == ["1", "1", "True", "WikiQA.sample"], done.stderr
-    assert "not active" not in done.stderr
-    for what in ("skips.py", "Unfinished", "nosuchuser", "entry point 'broken'"):
-        assert sum(what in line for line in done.stderr.splitlines()) == 1, done.stderr
-
-
 def test_listings_know_the_tasks_and_hide_the_samples():
     lines = output(
         """
