@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from mteb_ext.data.sources import DataNotProvidedError as DataNotProvidedError
     from mteb_ext.errors import CompatibilityError as CompatibilityError
     from mteb_ext.errors import DataError as DataError
+    from mteb_ext.errors import ModelError as ModelError
     from mteb_ext.errors import MtebExtError as MtebExtError
     from mteb_ext.errors import OfflineError as OfflineError
     from mteb_ext.errors import ProtocolError as ProtocolError
     from mteb_ext.errors import UndefinedMetricError as UndefinedMetricError
     from mteb_ext.loading import load_dataset as load_dataset
-    from mteb_ext.proxy import clear_memory as clear_memory
     from mteb_ext.published import load_published as load_published
+    from mteb_ext.results import load_results as load_results
+    from mteb_ext.running.models import load_model as load_model
+    from mteb_ext.scoring.sharing import SharedEmbeddings as SharedEmbeddings
 
 _PUBLIC = {
     "CompatibilityError": "mteb_ext.errors",
@@ -30,9 +33,10 @@ _PUBLIC = {
     "DataNotProvidedError": "mteb_ext.data.sources",
     "MtebExtError": "mteb_ext.errors",
     "OfflineError": "mteb_ext.errors",
+    "ModelError": "mteb_ext.errors",
     "ProtocolError": "mteb_ext.errors",
-    "UndefinedMetricError": "mteb_ext.errors",
     "SharedEmbeddings": "mteb_ext.scoring.sharing",
+    "UndefinedMetricError": "mteb_ext.errors",
     "load_dataset": "mteb_ext.loading",
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",

@@ -96,13 +96,14 @@ def paired_cosine(left: Vectors, left_rows: Rows, right: Vectors, right_rows: Ro
             f"the model returned embeddings of {dimensions[0]} dimensions for one side of the "
             f"pairs and of {dimensions[1]} for the other; a cosine needs the same of both"
         )
-    cosine = np.empty(len(left_rows))
+    cosine: Float = np.empty(len(left_rows))
     step = min(left.rows_at_a_time, right.rows_at_a_time)
     for start in range(0, len(cosine), step):
         part = slice(start, start + step)
         cosine[part] = _row_dots(left.take(left_rows[part]), right.take(right_rows[part]))
     norms = left.norms[left_rows] * right.norms[right_rows]
-    return np.divide(cosine, norms, out=cosine, where=norms > 0)
+    np.divide(cosine, norms, out=cosine, where=norms > 0)
+    return cosine
 
 
 def checked_scores(returned: object, n: int, place: Place) -> Float:
