@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mteb_ext.cli.output import print_error, print_line
 from mteb_ext.errors import RunError
 from mteb_ext.running.folders import KINDS
 from mteb_ext.running.plan import STRATEGIES, Cell, Options, Plan, shard, units
@@ -263,15 +264,14 @@ def _do(plan: Plan, cells: Sequence[Cell], store: Store, arguments: argparse.Nam
             for event in _events(plan, cells, store, arguments):
                 progress.take(event)
     except KeyboardInterrupt:
-        raise RunError("stopped. The same command goes on where it was.") from None
-    print(f"Results are in {store.folder / 'results'}.")
+        print_error("stopped; the same command goes on where it was")
+        raise
+    print_line(f"Results are in {store.folder / 'results'}.")
+    for event in progress.failed:
+        log = f" (log: {event.log})" if event.log else ""
+        print_error(f"{event.name} {event.task}: {event.message}{log}")
     if progress.failed:
-        failures = "".join(
-            f"\n  {event.name} {event.task}: {event.message}"
-            f"{f' (log: {event.log})' if event.log else ''}"
-            for event in progress.failed
-        )
-        raise RunError(f"{len(progress.failed)} of {len(cells)} cells failed:{failures}")
+        raise RunError(f"{len(progress.failed)} of {len(cells)} cells failed.")
 
 
 def _events(
@@ -301,7 +301,7 @@ def _events(
 
 def _show(plan: Plan, cells: Sequence[Cell], store: Store) -> None:
     """Print the cells, what there is of them, and about how long the rest takes."""
-    from mteb_ext.running.progress import duration, printable
+    from mteb_ext.running.progress import duration
     from mteb_ext.running.tasks import task_of_run
 
     options, left = plan.options, 0.0
@@ -312,8 +312,10 @@ def _show(plan: Plan, cells: Sequence[Cell], store: Store) -> None:
         finished = not again and store.finished(meta, task) is not None
         left += 0 if finished else cell.cost
         state = "finished" if finished else f"about {duration(cell.cost)}"
-        print(printable(f"{meta.name} {meta.revision} {cell.task}: {state}"))
-    print(f"{len(cells)} cells; what is not finished takes about {duration(left)} on 2 CPU cores.")
+        print_line(f"{meta.name} {meta.revision} {cell.task}: {state}")
+    print_line(
+        f"{len(cells)} cells; what is not finished takes about {duration(left)} on 2 CPU cores."
+    )
 
 
 def _write(path: Path, text: str) -> None:

@@ -6,8 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
+from mteb_ext.rendering.text import printable
 from mteb_ext.running.worker import Event
 
 if TYPE_CHECKING:
@@ -71,10 +72,11 @@ class Progress:
         return f"; about {duration(elapsed / self._cost_done * sum(self._open.values()))} left"
 
     def _say(self, line: str) -> None:
+        line = printable(" ".join(line.split()))
         if self._status:
             self._status.console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
-            print(printable(line), flush=True)
+            print(line, flush=True)
 
 
 def duration(seconds: float) -> str:
@@ -82,13 +84,6 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def printable(text: str, stream: TextIO | None = None) -> str:
-    """A text without control characters, and without what the terminal's encoding lacks."""
-    encoding = (stream or sys.stdout).encoding or "utf-8"
-    shown = "".join(c if c.isprintable() or c == " " else ascii(c)[1:-1] for c in text)
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _line(event: Event) -> str:
@@ -110,5 +105,5 @@ def _status() -> Status | None:
         return None
     from rich.console import Console
 
-    console = Console(file=os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
-    return console.status("")
+    terminal = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    return Console(file=terminal).status("")
