@@ -10,8 +10,8 @@ Every step adds what is missing and nothing else, so that it can be run again at
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from types import ModuleType
@@ -21,6 +21,8 @@ from mteb_ext.errors import CompatibilityError
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_MODEL = "mteb-ext/token-cosine"
 _MARK = "_filled_by_mteb_ext"
@@ -222,4 +224,4 @@ def _private(module: ModuleType, name: str, kind: Any) -> Any:  # noqa: ANN401 -
 
 @cache
 def _warn_once(clash: str) -> None:
-    warnings.warn(f"mteb_ext: {clash}.", RuntimeWarning, stacklevel=2)
+    logger.warning("mteb_ext: %s.", clash)
