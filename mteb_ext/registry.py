@@ -55,16 +55,13 @@ def _fill_tasks(module: ModuleType) -> None:
     by_name = _private(module, "_TASKS_REGISTRY", dict)
     listed = _private(module, "TASK_LIST", tuple)
 
-    from mteb_ext.bases import PaperTask, sample_twin
-    from mteb_ext.plugins import own_tasks, plugin_tasks
+    from mteb_ext.plugins import own_tasks, plugin_tasks, samples_of
 
-    own = own_tasks()
-    ours = [task for task in (*own, *plugin_tasks()) if _enter(task, by_name)]
+    ours = [task for task in (*own_tasks(), *plugin_tasks()) if _enter(task, by_name)]
     if set(ours) <= set(listed):
         return
-    for task in ours:
-        if task in own and issubclass(task, PaperTask):
-            _enter(sample_twin(task), by_name)
+    for twin in samples_of(ours):
+        _enter(twin, by_name)
     names = {task.metadata.name for task in ours}
     others = (task for task in listed if task.metadata.name not in names)
     _replace(listed, "TASK_LIST", (*others, *ours))
@@ -109,37 +106,40 @@ def _share_data(module: ModuleType, ours: Iterable[type[AbsTask]]) -> None:
 
 
 def _fill_models(module: ModuleType) -> None:
-    """Add the lexical baselines to mteb's model registry."""
+    """Add the lexical baselines and the plugins' models to mteb's model registry."""
     by_name = _private(module, "MODEL_REGISTRY", dict)
 
     from mteb_ext.models import MODEL_METAS
+    from mteb_ext.plugins import plugin_models
 
     missing = {m.name: m for m in MODEL_METAS if by_name.get(m.name) is not m}
+    by_name.update(missing)
+    for meta in plugin_models():
+        if by_name.setdefault(str(meta.name), meta) is not meta:
+            _warn_once(f"a plugin's model {meta.name!r} is not registered, since there is one")
     if missing:
-        by_name.update(missing)
         _forget_what_was_computed()
 
 
 def _fill_benchmarks(module: ModuleType) -> None:
-    """Add one benchmark a paper, and one of them all, to ``mteb.benchmarks.benchmarks``.
+    """Add our benchmarks and the plugins' to ``mteb.benchmarks.benchmarks``.
 
     mteb finds benchmarks by scanning that module's attributes, and remembers what it found.
     """
     from mteb.benchmarks.benchmark import Benchmark
 
-    if hasattr(module, _MARK):
-        return
-
     from mteb_ext.benchmarks import benchmarks
+    from mteb_ext.plugins import plugin_benchmarks
 
-    names = {value.name for value in vars(module).values() if isinstance(value, Benchmark)}
-    for attribute, benchmark in benchmarks().items():
-        if benchmark.name in names or hasattr(module, attribute):
-            _warn_once(f"mteb has a benchmark {benchmark.name!r} already; that one is kept")
+    by_name = {value.name: value for value in vars(module).values() if isinstance(value, Benchmark)}
+    n_before = len(by_name)
+    for benchmark in (*benchmarks(), *plugin_benchmarks()):
+        if by_name.setdefault(benchmark.name, benchmark) is benchmark:
+            setattr(module, f"mteb_ext {benchmark.name}", benchmark)
         else:
-            setattr(module, attribute, benchmark)
-    setattr(module, _MARK, True)
-    _forget_what_was_computed()
+            _warn_once(f"the benchmark {benchmark.name!r} is not registered, since there is one")
+    if len(by_name) > n_before:
+        _forget_what_was_computed()
 
 
 def _add_default_model(module: ModuleType) -> None:

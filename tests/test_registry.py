@@ -6,11 +6,9 @@ import sys
 
 import mteb
 import pytest
-from mteb.abstasks import AbsTask
 from mteb.models import ModelMeta
 
 from mteb_ext import registry
-from mteb_ext.errors import ProtocolError
 
 SHARED = [
     ("STSBenchmark", "STSBenchmarkSemEval"),
@@ -78,27 +76,3 @@ def test_what_is_missing_is_added(monkeypatch):
     registry.fill(["mteb.get_tasks"])
     assert list(tasks.TASK_LIST[-len(ours) :]) == ours
     assert mteb.get_task("WikiQA.sample").metadata.revision == "sample"
-
-
-@pytest.mark.parametrize(
-    ("task", "may"),
-    [
-        ("WikiQA", False),  # its licence forbids it
-        ("QABot", False),  # not public
-        ("JACSTS", False),  # no licence
-        ("STS17SemEval", True),
-        ("WikiQA.sample", True),
-    ],
-)
-def test_data_goes_to_a_hub_only_where_its_licence_says_so(task, may, monkeypatch):
-    pushed = []
-    monkeypatch.setattr(
-        AbsTask, "push_dataset_to_hub", lambda self, *args, **_: pushed.append(args)
-    )
-    if may:
-        mteb.get_task(task).push_dataset_to_hub("me/mine", 2, push_eval=True)
-        assert pushed == [("me/mine", 2)]
-    else:
-        with pytest.raises(ProtocolError, match=f"{task}: this data is not pushed to me/mine"):
-            mteb.get_task(task).push_dataset_to_hub("me/mine")
-        assert pushed == []

@@ -186,36 +186,6 @@ class PaperTask(AbsTask):
             self.dataset_transform(num_proc=num_proc)
         self.data_loaded = True
 
-    @classmethod
-    def may_be_passed_on(cls) -> bool:
-        """Whether the licence that the metadata names allows everyone to pass the data on.
-
-        Only a licence by its usual name counts, not the address of a text that would have to be
-        read.
-        """
-        licence = str(cls.metadata.license or "not specified")
-        is_a_name = licence != "not specified" and not licence.startswith("http")
-        return is_a_name and cls.metadata.is_public is not False
-
-    def push_dataset_to_hub(self, repo_name: str, *args: Any, **kwargs: Any) -> None:
-        """Push the data to a hub, where its licence allows that.
-
-        Args:
-            repo_name: The repository on the hub.
-            args: As for every mteb task.
-            kwargs: As for every mteb task.
-
-        Raises:
-            ProtocolError: If the licence does not allow passing the data on, or is not known.
-        """
-        if not self.may_be_passed_on():
-            raise ProtocolError(
-                f"{self.metadata.name}: this data is not pushed to {repo_name}, since its licence "
-                f"({self.metadata.license}) does not say that everyone may pass it on. See "
-                f"{self.metadata.reference}."
-            )
-        super().push_dataset_to_hub(repo_name, *args, **kwargs)
-
     def _check_prediction_folder(
         self, model: MTEBModels, folder: Path | str | None, split: str, subset: str
     ) -> None:
@@ -245,10 +215,14 @@ class PaperTask(AbsTask):
         """Fill ``self.dataset`` and return the dataset revisions that were found."""
 
 
-def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
+def sample_twin(task: type[PaperTask], files: SampleFiles | None = None) -> type[PaperTask]:
     """The task ``NAME.sample``: the same protocol on a few made-up rows in the same file formats.
 
     It shows that everything works where the real data is not at hand. Its numbers mean nothing.
+
+    Args:
+        task: The task.
+        files: Where the rows are; this package's samples where left out.
     """
     metadata = task.metadata.model_copy(
         update={
@@ -264,7 +238,7 @@ def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
         "__doc__": metadata.description,
         "__module__": __name__,
         "metadata": metadata,
-        "source": SampleFiles(),
+        "source": files or SampleFiles(),
     }
     twin = type(f"{task.__name__}Sample", (task,), attributes)
     globals()[twin.__name__] = twin  # where pickle looks for it
