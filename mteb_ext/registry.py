@@ -12,8 +12,9 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DEFAULT_MODEL = "mteb-ext/token-cosine"
-_MARK = "_filled_by_mteb_ext"
+MENU = "Papers' own protocols"
 
 
 def fill(names: Sequence[str]) -> None:
@@ -41,7 +42,7 @@ def fill(names: Sequence[str]) -> None:
         if name in _STEPS:
             _STEPS[name](sys.modules[name])
     if "mteb" in names:
-        for name in ("mteb.get_tasks", "mteb.models.model_implementations"):
+        for name in list(_STEPS)[:3]:
             _module(name)
 
 
@@ -142,23 +143,84 @@ def _fill_benchmarks(module: ModuleType) -> None:
         _forget_what_was_computed()
 
 
+def _add_to_menu(module: ModuleType) -> None:
+    """Add our benchmarks to the menus of mteb's leaderboard and of its API."""
+    names = ("GP_BENCHMARK_ENTRIES", "HOME_BENCHMARK_ENTRIES")
+    menus = [_private(module, name, list) for name in names]
+    make_entry = _private(module, "MenuEntry", type)
+
+    from mteb_ext.benchmarks import benchmarks
+    from mteb_ext.plugins import plugin_benchmarks
+
+    for menu in menus:
+        if not any(entry.name == MENU for entry in menu):
+            menu.append(make_entry(MENU, [*benchmarks(), *plugin_benchmarks()]))
+            _forget_what_was_computed()
+
+
+def _guard_submission(module: ModuleType) -> None:
+    """Keep results that mteb's results repository cannot take out of ``mteb submit-results``.
+
+    Its checks on a pull request look every task and model up in a plain mteb, and fail on names
+    that mteb does not know.
+    """
+    cache = _private(module, "ResultCache", type)
+    find = _private(cache, "_get_unsubmitted_results", Callable)
+    if getattr(find, "__module__", None) == __name__:
+        return
+
+    @wraps(find)
+    def without_ours(*args: Any, **kwargs: Any) -> dict[Any, list[Path]]:
+        return _known_to_mteb(find(*args, **kwargs))
+
+    without_ours.__module__ = __name__
+    cache._get_unsubmitted_results = without_ours
+
+
+def _known_to_mteb(found: Mapping[Any, list[Path]]) -> dict[Any, list[Path]]:
+    """Results by model, without those of our and plugins' tasks and models, which are named."""
+    from mteb_ext.bases.task import SAMPLE_SUFFIX
+    from mteb_ext.models import MODEL_METAS
+    from mteb_ext.plugins import own_tasks, plugin_models, plugin_tasks
+
+    models = {meta.name for meta in (*MODEL_METAS, *plugin_models())}
+    tasks = {task.metadata.name for task in (*own_tasks(), *plugin_tasks())}
+    kept = {}
+    left_out = set()
+    for model, paths in found.items():
+        ours = {path for path in paths if path.stem.removesuffix(SAMPLE_SUFFIX) in tasks}
+        if model.name in models:
+            ours = set(paths)
+        left_out |= {f"{path.stem} of {model.name}" for path in ours}
+        if rest := [path for path in paths if path not in ours]:
+            kept[model] = rest
+    if left_out:
+        logger.warning(
+            "mteb_ext: not submitted: %s. mteb's results repository takes only tasks and models "
+            "that mteb itself has; share these as a folder, which 'mteb-ext report' reads.",
+            ", ".join(sorted(left_out)),
+        )
+    return kept
+
+
 def _add_default_model(module: ModuleType) -> None:
     """Let ``mteb run -t JACSTS QABot WikiQA`` work without ``-m``: our lexical baseline runs then.
 
     Only where every task of the run is ours; any other run keeps mteb's own error.
     """
-    if hasattr(module, _MARK):
-        return
     run = _private(module, "run", Callable)
+    if run.__module__ == __name__:
+        return
 
+    @wraps(run)
     def run_with_default_model(args: argparse.Namespace) -> None:
         if args.model is None and _only_ours(args):
             args.model = DEFAULT_MODEL
             print(f"No model given (-m): running the lexical baseline {DEFAULT_MODEL}.")
         run(args)
 
+    run_with_default_model.__module__ = __name__
     module.run = run_with_default_model  # type: ignore[attr-defined]
-    setattr(module, _MARK, True)
 
 
 def _only_ours(args: argparse.Namespace) -> bool:
@@ -179,7 +241,9 @@ def _only_ours(args: argparse.Namespace) -> bool:
 _STEPS: dict[str, Callable[[ModuleType], None]] = {
     "mteb.get_tasks": _fill_tasks,
     "mteb.models.model_implementations": _fill_models,
+    "mteb.cache.result_cache": _guard_submission,
     "mteb.benchmarks.benchmarks": _fill_benchmarks,
+    "mteb.benchmarks._leaderboard_menu": _add_to_menu,
     "mteb.cli.build_cli": _add_default_model,
 }
 
@@ -213,11 +277,11 @@ def _module(name: str) -> ModuleType:
     return module
 
 
-def _private(module: ModuleType, name: str, kind: Any) -> Any:  # noqa: ANN401 - what mteb keeps there
-    value = getattr(module, name, None)
+def _private(holder: Any, name: str, kind: Any) -> Any:  # noqa: ANN401 - what mteb keeps there
+    value = getattr(holder, name, None)
     if not isinstance(value, kind):
         raise CompatibilityError(
-            f"{module.__name__}.{name} of this mteb is not what mteb_ext relies on"
+            f"{holder.__name__}.{name} of this mteb is not what mteb_ext relies on"
         )
     return value
 
