@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from mteb_ext.cli import compare, report, run, tasks
+from mteb_ext.cli import compare, new, report, run, tasks
 from mteb_ext.errors import MtebExtError
 
 
@@ -36,6 +36,6 @@ def _parser() -> argparse.ArgumentParser:
         prog="mteb-ext", description="Companion of mteb for the tasks of mteb_ext."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (tasks, run, report, compare):
+    for module in (tasks, run, report, compare, new):
         module.add_commands(commands)
     return parser
