@@ -151,6 +151,16 @@ def test_trecqa(tmp_path):
     assert (second.id, len(second)) == ("1.2", 0)
 
 
+def test_trecqa_knows_no_entities(tmp_path):
+    text = TRECQA.replace("R&D", "&lol;").replace("No\tone", "&#78;o\t&amp;")
+    first, _ = readers.read_trecqa(write(tmp_path / "t.xml", text))
+    assert first.text == "Who sells &lol; ?"
+    assert first.candidates[1] == "&#78;o &amp; ."
+    entity = '<!DOCTYPE x [<!ENTITY lol "lol">]>\n'
+    with pytest.raises(DataError, match=r"t\.xml"):
+        readers.read_trecqa(write(tmp_path / "t.xml", entity + TRECQA))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -392,7 +402,7 @@ def make_query(folder, name, question, data):
 def test_question_folders(tmp_path):
     header = "question,answer,label\r\n"
     make_query(tmp_path, "1", "How?\n", header + '"a\nb",Person Name,1\r\nc,x,0\r\n"a\nb",y,0\r\n')
-    make_query(tmp_path, "10", " Ten \n", header + 'c,"no, one",1\r\n')
+    make_query(tmp_path, "10", " Ten \n", header + 'c,"no, one",1\r\n\r\n')
     make_query(tmp_path, "2", "\ufeffTwo", header + '"say ""c""",z,1\r\n')
     (tmp_path / "notes").mkdir()
     one, two, ten = readers.read_question_folders(tmp_path)
@@ -468,7 +478,10 @@ def test_xls_pairs_as_they_stand():
 
 def test_damaged_xls(tmp_path):
     whole = (SAMPLES / "dataset_JA_Clinical_STS.xls").read_bytes()
-    for content in (whole[: len(whole) // 2], whole[:-600], b"", b"not a spreadsheet"):
+    with zipfile.ZipFile(tmp_path / "new.xlsx", "w") as file:
+        file.writestr("xl/workbook.xml", "<workbook/>")
+    newer = (tmp_path / "new.xlsx").read_bytes()
+    for content in (whole[: len(whole) // 2], whole[:-600], newer, b"", b"not a spreadsheet"):
         file = tmp_path / "d.xls"
         file.write_bytes(content)
         with pytest.raises(DataError, match=r"d\.xls"):

@@ -126,7 +126,7 @@ def _candidate_rows(rows: Iterator[list[str]], path: Path) -> tuple[list[str], l
         )
     question, label = header.index("question"), header.index("label")
     candidates, labels = [], []
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(filter(None, rows), start=1):  # an empty line is no record
         if len(row) != len(header):
             raise DataError(
                 f"{path}, record {number}: expected {len(header)} fields, found {len(row)}"
@@ -426,10 +426,14 @@ def _content(path: Path) -> bytes:
 
 
 def _unpacked(file: Any, name: str) -> bytes:  # noqa: ANN401 - a file of zipfile or gzip
-    content: bytes = file.read(UNPACKED_LIMIT + 1)
-    if len(content) > UNPACKED_LIMIT:
-        raise DataError(f"{name} unpacks to more than {UNPACKED_LIMIT} bytes: not the data file")
-    return content
+    content = bytearray()
+    while chunk := file.read(2**16):
+        content += chunk
+        if len(content) > UNPACKED_LIMIT:
+            raise DataError(
+                f"{name} unpacks to more than {UNPACKED_LIMIT} bytes: not the data file"
+            )
+    return bytes(content)
 
 
 def _decode(content: bytes, path: Path) -> str:
