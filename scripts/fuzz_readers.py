@@ -191,6 +191,11 @@ def formats() -> dict[str, Format]:
             lambda f: readers.read_json_questions(f / "q.jsonl.gz"),
             lambda files: _json_shape({"q.jsonl": gzip.decompress(files["q.jsonl.gz"])}),
         ),
+        "ASNQ": Format(
+            {"a.tsv": 'who ?\tIt is\u2028 A .\t4\nwho ?\tNo .\t1\nwhen\t"Then\t3\n'.encode() * 4},
+            lambda f: list(readers.read_asnq(f / "a.tsv")),
+            lambda files: (len(_lines(files["a.tsv"])),),
+        ),
         "TREC-QA": Format(
             {"t.xml": _sample("TrecQA/data/DEV.xml")},
             lambda f: readers.read_trecqa(f / "t.xml"),

@@ -117,6 +117,29 @@ def test_damaged_gzip_files(tmp_path):
             readers.read_json_questions(file)
 
 
+def test_asnq(tmp_path):
+    file = write(tmp_path / "a.tsv", 'who\tIt "is\u2028 A\t4\nwho\tNo\t1\nwhen\tThen\t2')
+    assert list(readers.read_asnq(file)) == [
+        ("who", 'It "is\u2028 A', 1),
+        ("who", "No", 0),
+        ("when", "Then", 0),
+    ]
+    for damage, message in (
+        (b"who\tNo\n", "line 2: expected 3 columns, found 2"),
+        (b"who\tNo\t5\n", "line 2: expected a label from 1 to 4"),
+        (b"who\tN\0o\t1\n", "line 2: expected a label from 1 to 4"),
+        (b"who\tNo\t1\r\n", "line 2 ends with a carriage return"),
+        (b"who\tN\xff\t1\n", "after line .*utf-8"),
+    ):
+        file.write_bytes(b"who\tYes\t4\n" + damage)
+        with pytest.raises(DataError, match=rf"a\.tsv, {message}"):
+            list(readers.read_asnq(file))
+    with pytest.raises(DataError, match=r"a\.tsv is empty"):
+        list(readers.read_asnq(write(file, "")))
+    with pytest.raises(DataError, match=r"none\.tsv"):
+        list(readers.read_asnq(tmp_path / "none.tsv"))
+
+
 TRECQA = """<QApairs id='1.1'>
 <question>
 Who\tsells\tR&D\t?

@@ -196,6 +196,32 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def read_asnq(path: Path) -> Iterator[tuple[str, str, int]]:
+    """Read ASNQ, line by line: question, sentence and a label from 1 to 4, tab-separated.
+
+    Label 4 is a sentence of the long answer that holds the short answer; 1 to 3 lack one or both.
+
+    Yields:
+        Question, sentence, and whether it answers: 1 for label 4, else 0.
+
+    Raises:
+        DataError: If a line has another number of columns or another label.
+    """
+    number = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, text in enumerate(file, start=1):
+                (line,) = _split(text, path, number)
+                question, sentence, label = _columns(line, 3, path, number)
+                if label not in {"1", "2", "3", "4"} or "\0" in line:
+                    raise DataError(f"{path}, line {number}: expected a label from 1 to 4")
+                yield question, sentence, int(label == "4")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}, after line {number}: {error}") from error
+    if not number:
+        raise DataError(f"{path} is empty")
+
+
 def read_trecqa(path: Path) -> list[Question]:
     """Read a TREC-QA file: blocks that look like XML and are none (bare ``&``, ``<num>``).
 
@@ -386,9 +412,9 @@ def _numbered_lines(path: Path, header: str | None = None) -> Iterator[tuple[int
     return numbered
 
 
-def _split(text: str, path: Path) -> list[str]:
+def _split(text: str, path: Path, first: int = 1) -> list[str]:
     lines = text.removesuffix("\n").split("\n")
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=first):
         if line.endswith("\r"):
             raise DataError(
                 f"{path}, line {number} ends with a carriage return, which would become part of "
