@@ -32,7 +32,7 @@ from random import Random
 from typing import Any
 
 from mteb_ext.data import readers
-from mteb_ext.data.records import Pairs
+from mteb_ext.data.records import Pairs, Question
 from mteb_ext.data.verify import check_records
 from mteb_ext.errors import DataError
 
@@ -347,13 +347,13 @@ def one_case(form: Format, folder: Path, random: Random) -> str:
     except Exception as error:
         raise FaultError(f"{type(error).__name__}: {error}") from error
     expected = form.shape(files)
-    if _shape(content) != expected:
+    if _shape(content) != expected or not expected[0]:
         raise FaultError(f"read {_shape(content)} rows, where there are {expected}")
     return "read"
 
 
 def _is_questions(content: Any) -> bool:
-    return isinstance(content, list) and hasattr(content[0], "candidates")
+    return isinstance(content, list) and any(isinstance(row, Question) for row in content)
 
 
 def _shape(content: Any) -> tuple[int, ...]:

@@ -66,6 +66,16 @@ def test_a_wikiqa_header_is_read(tmp_path, header):
         readers.read_wikiqa(file)
 
 
+def test_a_file_cut_after_its_header(tmp_path):
+    with pytest.raises(DataError, match=r"w\.tsv has a header and no rows"):
+        readers.read_wikiqa(write(tmp_path / "w.tsv", WIKIQA_HEADER))
+    with pytest.raises(DataError, match=r"d\.csv has a header and no rows"):
+        list(readers.read_da_rows(write(tmp_path / "d.csv", DA_HEADER)))
+    make_query(tmp_path, "1", "How?\n", "question,answer,label\r\n")
+    with pytest.raises(DataError, match=r"data\.csv has a header and no records"):
+        readers.read_question_folders(tmp_path)
+
+
 def question_line(question="Who ?", sentence="A <num>\u2028 b", label=1):
     return json.dumps(
         {"question": question, "candidates": [{"label": label, "sentence": sentence}]}

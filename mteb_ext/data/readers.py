@@ -20,6 +20,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,8 @@ def _candidate_rows(rows: Iterator[list[str]], path: Path) -> tuple[list[str], l
             raise DataError(f"{path}, record {number}: the label is neither 0 nor 1")
         candidates.append(row[question])
         labels.append(int(row[label]))
+    if not candidates:
+        raise DataError(f"{path} has a header and no records: the file is cut short")
     return candidates, labels
 
 
@@ -406,10 +409,12 @@ def read_number_lines(path: Path) -> list[float]:
 def _numbered_lines(path: Path, header: str | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a file, numbered from 1, without the header, which must be the first of them."""
     lines = _split(_text(path), path)
-    numbered = iter(enumerate(lines, start=1))
-    if header is not None and next(numbered)[1] != header:
+    if header is not None and lines[0] != header:
         raise DataError(f"{path}, line 1: expected the header {header!r}, found {lines[0][:80]!r}")
-    return numbered
+    if header is not None and len(lines) == 1:
+        raise DataError(f"{path} has a header and no rows: the file is cut short")
+    numbered = enumerate(lines, start=1)
+    return numbered if header is None else islice(numbered, 1, None)
 
 
 def _split(text: str, path: Path, first: int = 1) -> list[str]:
