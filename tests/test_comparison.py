@@ -190,12 +190,14 @@ class TestCorrelations:
             three = (np.corrcoef(pair)[0, 1] for pair in ((gold, a), (gold, b), (a, b)))
             assert c.p == pytest.approx(williams_test(*three, 80).p_value, rel=1e-9)
 
-    def test_spearman_is_not_williams_test(self):
-        gold, scores = scored(80)
-        c = compare_correlations_of([(gold, scores)], "spearman")[0]
-        pairs = ((gold, scores[0]), (gold, scores[1]), (scores[0], scores[1]))
-        three = (SCIPY["spearman"](*pair) for pair in pairs)
-        assert c.p != pytest.approx(williams_test(*three, 80).p_value, rel=1e-3)
+    @pytest.mark.parametrize(("method", "n_subsets"), [("spearman", 1), ("pearson", 2)])
+    def test_elsewhere_p_and_interval_are_of_one_standard_error(self, method, n_subsets):
+        subsets = [scored(80, seed=seed) for seed in range(n_subsets)]
+        freedom = 80 * n_subsets - n_subsets
+        for c in compare_correlations_of(subsets, method):
+            error = (c.high - c.low) / 2 / stats.t.ppf(0.975, freedom)
+            expected = 2 * stats.t.sf(abs(c.difference) / error, freedom)
+            assert c.p == pytest.approx(expected, rel=1e-9)
 
     def test_adjusted_p_against_the_studentized_range(self):
         # Of models whose errors are alike and independent the largest difference has Tukey's
