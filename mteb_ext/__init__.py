@@ -9,15 +9,34 @@ from __future__ import annotations
 
 from mteb_ext import _autoload
 
+__version__ = "0.1.0"
+
+TYPE_CHECKING = False  # typing is not worth its import here; type checkers know this name
+if TYPE_CHECKING:
+    from mteb_ext.data.sources import DataNotProvidedError as DataNotProvidedError
+    from mteb_ext.errors import CompatibilityError as CompatibilityError
+    from mteb_ext.errors import DataError as DataError
+    from mteb_ext.errors import ModelError as ModelError
+    from mteb_ext.errors import MtebExtError as MtebExtError
+    from mteb_ext.errors import OfflineError as OfflineError
+    from mteb_ext.errors import ProtocolError as ProtocolError
+    from mteb_ext.errors import UndefinedMetricError as UndefinedMetricError
+    from mteb_ext.loading import load_dataset as load_dataset
+    from mteb_ext.published import load_published as load_published
+    from mteb_ext.results import load_results as load_results
+    from mteb_ext.running.models import load_model as load_model
+    from mteb_ext.scoring.sharing import SharedEmbeddings as SharedEmbeddings
+
 _PUBLIC = {
     "CompatibilityError": "mteb_ext.errors",
     "DataError": "mteb_ext.errors",
     "DataNotProvidedError": "mteb_ext.data.sources",
     "MtebExtError": "mteb_ext.errors",
     "OfflineError": "mteb_ext.errors",
+    "ModelError": "mteb_ext.errors",
     "ProtocolError": "mteb_ext.errors",
-    "UndefinedMetricError": "mteb_ext.errors",
     "SharedEmbeddings": "mteb_ext.scoring.sharing",
+    "UndefinedMetricError": "mteb_ext.errors",
     "load_dataset": "mteb_ext.loading",
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
@@ -28,13 +47,10 @@ __all__ = [*sorted(_PUBLIC), "__version__"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> object:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("mteb-ext")
     if name in _PUBLIC:
         from importlib import import_module
 
+        _autoload.install()
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -1,17 +1,23 @@
-"""The post-import hook: when mteb builds one of its registries, ours are added to it.
+"""The post-import hook: as soon as mteb has been imported, ours is added to its registries.
 
 This runs at every start of a Python that has the package installed (through ``mteb-ext.pth``, or
 ``mteb-ext.start`` where Python reads those). Hence three rules: standard library only, nothing
 imported that is not needed, and nothing raised, whatever happens. ``MTEB_EXT_DISABLE=1`` turns it
 off.
+
+There is one step, :func:`_fill`, which adds in a fixed order what is missing from the modules of
+mteb that have run, and does nothing where nothing is missing. It is done after each of these
+modules, after modules of our own, and in :func:`install`; so no order of imports matters.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 
+from mteb_ext.environment import DISABLE, is_set
+
 SUPPORTED_MTEB = ">=2.26,<3"
+_LOWEST, _FIRST_BEYOND = (2, 26), (3, 0)
 
 TYPE_CHECKING = False  # typing is not worth its import here; type checkers know this name
 if TYPE_CHECKING:
@@ -19,20 +25,18 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-# Each mteb module that holds a registry, and the function of mteb_ext.registry that fills it. A
-# registry is filled as soon as its own module has run, so that nothing of mteb is imported early.
-_HOOKS = {
-    "mteb.get_tasks": "register_tasks",
-    "mteb.models.model_implementations": "register_models",
-    "mteb.benchmarks.benchmarks": "register_benchmarks",
-    "mteb.cli.build_cli": "register_default_model",
-}
+# The modules of mteb that something is added to, in the order in which that can be done, and mteb
+# itself, after which the first two must be there. The others are imported when they are first used.
+_WATCHED = (
+    "mteb.get_tasks",
+    "mteb.models.model_implementations",
+    "mteb.benchmarks.benchmarks",
+    "mteb.cli.build_cli",
+    "mteb",
+)
 
-
-# Importing one of our own modules first imports mteb, whose registries would then be filled from a
-# module of ours that is half imported. They wait until it is done.
-_own_modules_loading = 0
-_waiting: list[tuple[str, ModuleType]] = []
+_busy = 0  # modules of ours that are half imported, and a registry that is being filled
+_said: set[str] = set()
 
 
 class _PostImportFinder:
@@ -42,62 +46,120 @@ class _PostImportFinder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in _HOOKS and not name.startswith("mteb_ext."):
-            return None
-        try:
-            return _spec_with_hook(name, path, target)
-        except Exception as error:
-            _warn(error)
-            return None
+        if sys.meta_path[0] is not _FINDER:  # a finder that serves mteb's modules must not hide us
+            _put_first()
+        if name in _WATCHED:
+            return _spec_with_hook(_then_fill, name, path, target)
+        if name.startswith("mteb_ext."):
+            return _spec_with_hook(_wait_with_filling, name, path, target)
+        return None
+
+
+_FINDER = _PostImportFinder()
+
+
+def _put_first() -> None:
+    # Compared by module, so that the finder of a copy that was imported before goes.
+    others = [f for f in sys.meta_path if getattr(f, "__module__", None) != __name__]
+    sys.meta_path[:] = [_FINDER, *others]
 
 
 def _spec_with_hook(
-    name: str, path: Sequence[str] | None, target: ModuleType | None
+    hook: Callable[[str, Callable[[ModuleType], None]], Callable[[ModuleType], None]],
+    name: str,
+    path: Sequence[str] | None,
+    target: ModuleType | None,
 ) -> ModuleSpec | None:
-    for finder in list(sys.meta_path):
-        if isinstance(finder, _PostImportFinder):
-            continue
-        spec = finder.find_spec(name, path, target)
+    for finder in sys.meta_path[1:]:
+        spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
         if spec is not None:
-            if spec.loader is not None:
-                hook = _fill_after if name in _HOOKS else _count_while
-                spec.loader.exec_module = hook(name, spec.loader.exec_module)  # type: ignore[method-assign,assignment]
+            try:  # noqa: SIM105 - contextlib costs time at every Python start
+                spec.loader.exec_module = hook(name, spec.loader.exec_module)  # type: ignore[union-attr,method-assign]
+            except AttributeError:
+                pass  # a loader that cannot be hooked; what is missing is added later
             return spec
     return None
 
 
-def _fill_after(name: str, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+def _then_fill(name: str, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
     def exec_module(module: ModuleType) -> None:
         execute(module)
         if module.__name__ == name:  # some loaders, a zip file's say, serve many modules
-            _waiting.append((name, module))
-            _fill_waiting()
+            _fill(just_run=module)
 
     return exec_module
 
 
-def _count_while(name: str, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+def _wait_with_filling(
+    name: str, execute: Callable[[ModuleType], None]
+) -> Callable[[ModuleType], None]:
+    """Importing a module of ours may import mteb, whose tasks would then need it half imported."""
+    del name
+
     def exec_module(module: ModuleType) -> None:
-        global _own_modules_loading  # noqa: PLW0603
-        _own_modules_loading += 1
+        global _busy  # noqa: PLW0603
+        _busy += 1
         try:
             execute(module)
         finally:
-            _own_modules_loading -= 1
-        _fill_waiting()
+            _busy -= 1
+            _fill()
 
     return exec_module
 
 
-def _fill_waiting() -> None:
-    while _waiting and not _own_modules_loading:
-        name, module = _waiting.pop(0)
-        try:
-            from mteb_ext import registry
+def _fill(just_run: ModuleType | None = None) -> None:
+    """Add what is missing from what has run of mteb; warn instead of raising."""
+    global _busy  # noqa: PLW0603
+    if _busy or "mteb" not in sys.modules:
+        return
+    _busy += 1
+    try:
+        _fill_what_has_run(just_run)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a plugin may raise
+        _warn(error)
+    finally:
+        _busy -= 1
 
-            getattr(registry, _HOOKS[name])(module)
-        except Exception as error:
-            _warn(error)
+
+def _fill_what_has_run(just_run: ModuleType | None) -> None:
+    filled = None
+    while (names := [name for name in _WATCHED if _has_run(name, just_run)]) != filled:
+        if names and not _supports(_version()):
+            raise RuntimeError("this mteb is outside the supported range")
+
+        from mteb_ext import registry
+
+        registry.fill(names)
+        filled = names
+
+
+def _has_run(name: str, just_run: ModuleType | None) -> bool:
+    module = sys.modules.get(name)
+    spec = getattr(module, "__spec__", None)  # a stand-in, in somebody's tests say, has none
+    return spec is not None and (module is just_run or not getattr(spec, "_initializing", False))
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    known = getattr(sys.modules["mteb"], "__version__", None)  # the last that mteb sets
+    for name in ("mteb", "mteb-core"):  # two distributions of one package
+        try:
+            known = known or version(name)
+        except PackageNotFoundError:
+            continue
+    return str(known)
+
+
+def _supports(version: str) -> bool:
+    try:
+        found = tuple(int(part) for part in version.split(".")[:2])
+    except ValueError:
+        return True  # no release: the names that are needed are checked in any case
+    return _LOWEST <= found < _FIRST_BEYOND
 
 
 def _warn(error: BaseException) -> None:
@@ -120,15 +182,10 @@ def _warn(error: BaseException) -> None:
 def install() -> None:
     """Add the package's tasks, models and benchmarks to mteb, now or as soon as mteb is imported.
 
-    Idempotent; never raises.
+    Idempotent, and looks again whether all are there; never raises.
     """
-    try:
-        if os.environ.get("MTEB_EXT_DISABLE", "0").lower() not in {"", "0", "false", "no", "off"}:
-            return
-        if any(isinstance(finder, _PostImportFinder) for finder in sys.meta_path):
-            return
-        sys.meta_path.insert(0, _PostImportFinder())
-        _waiting.extend((name, sys.modules[name]) for name in _HOOKS if name in sys.modules)
-        _fill_waiting()
-    except Exception as error:
-        _warn(error)
+    if is_set(DISABLE):
+        return
+    if sys.meta_path[:1] != [_FINDER]:
+        _put_first()
+    _fill()

@@ -1,58 +1,69 @@
 """mteb benchmarks: one a paper, and one of all tasks.
 
-The tasks of a paper's benchmark are those of its headline, so that where the paper has one number,
-mteb's mean over the benchmark is that number.
+The tasks of a paper's benchmark are those of its headline. Where the paper has one number, mteb's
+tables show that number as the mean. Where it has several they show each, under its task and metric,
+and no mean: one over MAP and Spearman has no meaning.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mteb.benchmarks.benchmark import Benchmark
+from mteb.abstasks import AbsTask
+from mteb.benchmarks.benchmark import (
+    Benchmark,
+    BenchmarkAggregation,
+    CustomGroup,
+    CustomGrouping,
+)
 
+from mteb_ext import papers
 from mteb_ext.bases import PaperTask
 
 
 @dataclass(frozen=True)
-class _Paper:
+class _Definition:
     name: str
     tasks: tuple[str, ...]
     description: str
-    reference: str | None
+    paper: papers.Paper | None
 
 
-_PAPERS = {
-    "JAPANESE_STS_IR": _Paper(
+_DEFINITIONS = {
+    "JAPANESE_STS_IR": _Definition(
         "JapaneseSTSIR",
         ("JACSTS", "QABot"),
         "Japanese clinical STS (Spearman) and educational question retrieval (MAP).",
-        "https://arxiv.org/abs/2503.09094",
+        papers.SDJC,
     ),
-    "TANDA_AS2": _Paper(
+    "TANDA_AS2": _Definition(
         "TANDA-AS2",
         ("WikiQA", "TRECQA"),
         "Answer sentence selection (MAP) on the question sets that TANDA evaluates on.",
-        "https://arxiv.org/abs/1911.04118",
+        papers.TANDA,
     ),
-    "SEMEVAL2017_STS": _Paper(
+    "SEMEVAL2017_STS": _Definition(
         "SemEval2017-STS",
         ("STS17SemEval",),
         "SemEval-2017 Task 1: the mean Pearson of tracks 1 to 5, the shared task's Primary.",
-        "https://aclanthology.org/S17-2001/",
+        papers.SEMEVAL2017,
     ),
-    "WMT17_METRICS": _Paper(
+    "WMT17_METRICS": _Definition(
         "WMT17-Metrics",
         ("WMT17Metrics",),
         "WMT17 metrics task to English, segment level: the mean Pearson of seven language pairs.",
-        "https://arxiv.org/abs/1907.12679",
+        papers.BERT_REGRESSOR,
     ),
-    "MTEB_EXT": _Paper(
+    "MTEB_EXT": _Definition(
         "mteb-ext",
         (
             "JACSTS",
             "QABot",
             "WikiQA",
             "TRECQA",
+            "TRECQAUnmasked",
             "STS17SemEval",
             "STS17SemEvalTurkish",
             "STSBenchmarkSemEval",
@@ -68,18 +79,43 @@ _PAPERS = {
 
 def benchmarks() -> dict[str, Benchmark]:
     """The benchmarks, by the attribute name under which mteb keeps them."""
-    return {attribute: _benchmark(paper) for attribute, paper in _PAPERS.items()}
+    return {attribute: _benchmark(given) for attribute, given in _DEFINITIONS.items()}
 
 
-def _benchmark(paper: _Paper) -> Benchmark:
-    from mteb.get_tasks import MTEBTasks, get_task
+def _benchmark(given: _Definition) -> Benchmark:
+    from mteb.get_tasks import MTEBTasks
 
-    # A name that mteb has taken is another task, and no part of the paper's benchmark.
-    tasks = [task for task in map(get_task, paper.tasks) if isinstance(task, PaperTask)]
+    tasks = [task for name in given.tasks if (task := _task_of_ours(name)) is not None]
     return Benchmark(
-        name=paper.name,
+        name=given.name,
         tasks=MTEBTasks(tasks),
-        description=paper.description,
-        reference=paper.reference,
-        citation="".join(dict.fromkeys(task.metadata.bibtex_citation or "" for task in tasks)),
+        description=given.description,
+        reference=given.paper.url if given.paper else None,
+        citation=_citation(tasks),
+        aggregations=_columns(tasks),
     )
+
+
+def _task_of_ours(name: str) -> PaperTask | None:
+    """The task; None where mteb has taken its name for another one, which no paper's part is."""
+    from mteb.get_tasks import get_task
+
+    try:
+        task = get_task(name)
+    except KeyError:
+        return None
+    return task if isinstance(task, PaperTask) else None
+
+
+def _columns(tasks: Sequence[AbsTask]) -> Sequence[BenchmarkAggregation | CustomGrouping]:
+    """What mteb's tables show of a model: the task's score, or the score of each task."""
+    if len(tasks) == 1:
+        return (BenchmarkAggregation.MEAN_TASK,)
+    groups = [CustomGroup(f"{t.metadata.name} ({t.metadata.main_score})", [t]) for t in tasks]
+    return (CustomGrouping("Headline", groups),)
+
+
+def _citation(tasks: Sequence[AbsTask]) -> str:
+    """The BibTeX entries of the tasks, each once."""
+    entries = (re.split(r"^(?=@)", t.metadata.bibtex_citation or "", flags=re.M) for t in tasks)
+    return "\n".join(dict.fromkeys(e.strip() for parts in entries for e in parts if e.strip()))

@@ -3,6 +3,8 @@
 mteb has no plugin mechanism; its listings, its look-ups and its command line read the module-level
 names that are filled here (seen in mteb 2.26). Where one of them is gone, the user reads one
 sentence that says so, and mteb works on without us.
+
+Every step adds what is missing and nothing else, so that it can be run again at any time.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,103 +23,130 @@ if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
 
 DEFAULT_MODEL = "mteb-ext/token-cosine"
+_MARK = "_filled_by_mteb_ext"
 
 
-def register_tasks(module: ModuleType) -> None:
-    """Add all discovered tasks to ``mteb.get_tasks``.
+def fill(names: Sequence[str]) -> None:
+    """Add what is missing from modules of mteb.
 
-    Three names hold tasks there: the dictionary serves look-ups by name, the tuple every listing
-    and filter, and the third tells which tasks' training data overlap. The ``NAME.sample`` twins go
-    into the dictionary only: they can be named, and no listing shows them.
+    Args:
+        names: Those of the modules that have run, tasks before what needs them; ``mteb`` last.
 
     Raises:
-        CompatibilityError: If this mteb lacks one of the names.
+        CompatibilityError: If this mteb lacks one of the names that are filled.
+    """
+    for name in names:
+        if name in _STEPS:
+            _STEPS[name](sys.modules[name])
+    if "mteb" in names:
+        for name in ("mteb.get_tasks", "mteb.models.model_implementations"):
+            _module(name)
+
+
+def _fill_tasks(module: ModuleType) -> None:
+    """Add all discovered tasks to ``mteb.get_tasks``.
+
+    Two names hold tasks there: the dictionary serves look-ups by name, the tuple every listing and
+    filter. The ``NAME.sample`` twins go into the dictionary only: they can be named, and no listing
+    shows them.
     """
     by_name = _private(module, "_TASKS_REGISTRY", dict)
     listed = _private(module, "TASK_LIST", tuple)
-    similar = _private(module, "_SIMILAR_TASKS", dict)
-    make_similar = _private(module, "_create_similar_tasks", Callable)
 
     from mteb_ext.bases import PaperTask, sample_twin
     from mteb_ext.plugins import own_tasks, plugin_tasks
 
-    own, others = own_tasks(), plugin_tasks()  # all of it before anything is entered
-    clashes: list[str] = []
-    new = [task for task in (*own, *others) if _enter(task, by_name, clashes)]
-    module.TASK_LIST = (*listed, *new)  # type: ignore[attr-defined]
-    for parent, names in make_similar(new).items():
-        similar.setdefault(parent, []).extend(names)
-    for task in own:
-        if task in new and issubclass(task, PaperTask):
-            _enter(sample_twin(task), by_name, clashes)
-    _warn_of_clashes(clashes)
+    own = own_tasks()
+    ours = [task for task in (*own, *plugin_tasks()) if _enter(task, by_name)]
+    if set(ours) <= set(listed):
+        return
+    for task in ours:
+        if task in own and issubclass(task, PaperTask):
+            _enter(sample_twin(task), by_name)
+    names = {task.metadata.name for task in ours}
+    others = (task for task in listed if task.metadata.name not in names)
+    _replace(listed, "TASK_LIST", (*others, *ours))
+    _share_data(_module("mteb.models.model_meta"), ours)
+    _forget_what_was_computed()
 
 
-def _enter(task: type[AbsTask], by_name: dict[str, type[AbsTask]], clashes: list[str]) -> bool:
-    """Enter a task into the dictionary if its name is free; note it where it is not."""
+def _enter(task: type[AbsTask], by_name: dict[str, type[AbsTask]]) -> bool:
+    """Enter a task into the dictionary if its name is free, or held by an older copy of it."""
     holder = by_name.setdefault(task.metadata.name, task)
-    if holder is not task:
-        clashes.append(
+    if _path(holder) != _path(task):
+        _warn_once(
             f"the task {task.metadata.name!r} of {task.__module__} is not registered, since "
-            f"{holder.__module__}.{holder.__qualname__} has that name"
+            f"{_path(holder)} has that name"
         )
-    return holder is task
+        return False
+    by_name[task.metadata.name] = task
+    return True
 
 
-def _warn_of_clashes(clashes: Iterable[str]) -> None:
-    for clash in clashes:
-        warnings.warn(f"mteb_ext: {clash}.", RuntimeWarning, stacklevel=2)
+def _path(task: type) -> str:
+    return f"{task.__module__}.{task.__qualname__}"
 
 
-def register_models(module: ModuleType) -> None:
-    """Add the lexical baselines to mteb's model registry.
+def _share_data(module: ModuleType, ours: Iterable[type[AbsTask]]) -> None:
+    """Tell mteb's zero-shot verdicts which tasks of ours share data with which (``adapted_from``).
 
-    Raises:
-        CompatibilityError: If this mteb lacks the registry.
+    mteb has a table of similar tasks, which it follows in both directions and without end: a task
+    of ours in it that shares data with two of mteb's would change the verdicts on those two.
     """
+    collect = _private(module, "_collect_similar_tasks", Callable)
+    shares = {task.metadata.name: set(task.metadata.adapted_from or ()) for task in ours}
+
+    def collect_with_ours(dataset: str, visited: set[str]) -> set[str]:
+        similar: set[str] = collect(dataset, visited)
+        reached = {dataset, *similar.difference(shares)}  # not on from one of ours to the next
+        adapted = {name for name, parents in shares.items() if parents & reached}
+        parents = shares.get(dataset, set())
+        return similar.union(adapted, parents, *(collect(parent, visited) for parent in parents))
+
+    module._collect_similar_tasks = collect_with_ours  # type: ignore[attr-defined]
+
+
+def _fill_models(module: ModuleType) -> None:
+    """Add the lexical baselines to mteb's model registry."""
     by_name = _private(module, "MODEL_REGISTRY", dict)
 
     from mteb_ext.models import MODEL_METAS
 
-    taken = [meta.name for meta in MODEL_METAS if by_name.setdefault(meta.name, meta) is not meta]
-    _warn_of_clashes(f"mteb has a model {name!r} already; that one is kept" for name in taken)
+    missing = {m.name: m for m in MODEL_METAS if by_name.get(m.name) is not m}
+    if missing:
+        by_name.update(missing)
+        _forget_what_was_computed()
 
 
-def register_benchmarks(module: ModuleType) -> None:
+def _fill_benchmarks(module: ModuleType) -> None:
     """Add one benchmark a paper, and one of them all, to ``mteb.benchmarks.benchmarks``.
 
     mteb finds benchmarks by scanning that module's attributes, and remembers what it found.
-
-    Raises:
-        CompatibilityError: If this mteb does not find benchmarks that way.
     """
     from mteb.benchmarks.benchmark import Benchmark
+
+    if hasattr(module, _MARK):
+        return
 
     from mteb_ext.benchmarks import benchmarks
 
     names = {value.name for value in vars(module).values() if isinstance(value, Benchmark)}
-    taken = []
     for attribute, benchmark in benchmarks().items():
         if benchmark.name in names or hasattr(module, attribute):
-            taken.append(benchmark.name)
+            _warn_once(f"mteb has a benchmark {benchmark.name!r} already; that one is kept")
         else:
             setattr(module, attribute, benchmark)
-    _warn_of_clashes(f"mteb has a benchmark {name!r} already; that one is kept" for name in taken)
-    # Where mteb has been asked for a benchmark before, it must look again. (The function of the
-    # same name shadows the module as an attribute of its package.)
-    if finder := sys.modules.get("mteb.benchmarks.get_benchmark"):
-        for cached in ("_build_registry", "_build_aliases_registry"):
-            _private(finder, cached, Callable).cache_clear()
+    setattr(module, _MARK, True)
+    _forget_what_was_computed()
 
 
-def register_default_model(module: ModuleType) -> None:
+def _add_default_model(module: ModuleType) -> None:
     """Let ``mteb run -t JACSTS QABot WikiQA`` work without ``-m``: our lexical baseline runs then.
 
     Only where every task of the run is ours; any other run keeps mteb's own error.
-
-    Raises:
-        CompatibilityError: If this mteb has no such command.
     """
+    if hasattr(module, _MARK):
+        return
     run = _private(module, "run", Callable)
 
     def run_with_default_model(args: argparse.Namespace) -> None:
@@ -126,6 +156,7 @@ def register_default_model(module: ModuleType) -> None:
         run(args)
 
     module.run = run_with_default_model  # type: ignore[attr-defined]
+    setattr(module, _MARK, True)
 
 
 def _only_ours(args: argparse.Namespace) -> bool:
@@ -143,6 +174,43 @@ def _only_ours(args: argparse.Namespace) -> bool:
     return bool(tasks) and all(isinstance(task, PaperTask) for task in tasks)
 
 
+_STEPS: dict[str, Callable[[ModuleType], None]] = {
+    "mteb.get_tasks": _fill_tasks,
+    "mteb.models.model_implementations": _fill_models,
+    "mteb.benchmarks.benchmarks": _fill_benchmarks,
+    "mteb.cli.build_cli": _add_default_model,
+}
+
+
+def _replace(old: object, name: str, new: object) -> None:
+    """Give a name its new value in every module of mteb that imported the old one."""
+    for module in _modules_of_mteb():
+        if vars(module).get(name) is old:
+            setattr(module, name, new)
+
+
+def _forget_what_was_computed() -> None:
+    """Empty mteb's caches of what it once computed from its registries: it must look again."""
+    for module in _modules_of_mteb("benchmarks", "api", "results", "leaderboard"):
+        for value in list(vars(module).values()):
+            if callable(clear := getattr(value, "cache_clear", None)):
+                clear()
+
+
+def _modules_of_mteb(*rooms: str) -> Iterator[ModuleType]:
+    starts = tuple(f"mteb.{room}" for room in rooms or ("",))
+    for name, module in list(sys.modules.items()):
+        if name.startswith(starts) and isinstance(module, ModuleType):
+            yield module
+
+
+def _module(name: str) -> ModuleType:
+    module = sys.modules.get(name)
+    if module is None:
+        raise CompatibilityError(f"this mteb has no module {name}")
+    return module
+
+
 def _private(module: ModuleType, name: str, kind: Any) -> Any:  # noqa: ANN401 - what mteb keeps there
     value = getattr(module, name, None)
     if not isinstance(value, kind):
@@ -150,3 +218,8 @@ def _private(module: ModuleType, name: str, kind: Any) -> Any:  # noqa: ANN401 -
             f"{module.__name__}.{name} of this mteb is not what mteb_ext relies on"
         )
     return value
+
+
+@cache
+def _warn_once(clash: str) -> None:
+    warnings.warn(f"mteb_ext: {clash}.", RuntimeWarning, stacklevel=2)

@@ -30,6 +30,12 @@ class STS17SemEval(PaperSTS):
 
     metadata = TaskMetadata(
         name="STS17SemEval",
+        adapted_from=[
+            "STS17",
+            "STSBenchmark",
+            "STSBenchmarkMultilingualSTS",
+            "STSBenchmarkSemEval",
+        ],
         description="SemEval-2017 Task 1, semantic textual similarity in Arabic, English and "
         "Spanish, tracks 1 to 5.",
         reference=REFERENCE,
@@ -96,6 +102,7 @@ class STS17SemEvalTurkish(PaperSTS):
 
     metadata = TaskMetadata(
         name="STS17SemEvalTurkish",
+        adapted_from=["STS17"],
         description="SemEval-2017 Task 1, semantic textual similarity of Turkish and English, "
         "track 6.",
         reference=REFERENCE,

@@ -20,6 +20,11 @@ class STSBenchmarkSemEval(PaperSTS):
 
     metadata = TaskMetadata(
         name="STSBenchmarkSemEval",
+        adapted_from=[
+            "STSBenchmark",
+            "STSBenchmarkMultilingualSTS",
+            *(f"STS{year}" for year in range(12, 18)),
+        ],
         description="The STS Benchmark: English pairs of SemEval 2012 to 2017, news, captions and "
         "forums.",
         reference=REFERENCE,

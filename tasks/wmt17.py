@@ -55,6 +55,7 @@ CITATION = r"""
 def _metadata(name: str, description: str, languages: dict[str, list[str]]) -> TaskMetadata:
     return TaskMetadata(
         name=name,
+        adapted_from=["WMT17Metrics"] if name.endswith("QE") else None,
         description=description,
         reference="https://aclanthology.org/W17-4755/",
         dataset={

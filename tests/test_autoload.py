@@ -61,11 +61,46 @@ def test_an_installed_copy_needs_no_import():
     names = output(
         """
         import mteb
-        names = {task.metadata.name for task in mteb.get_tasks(exclude_private=False)}
-        print(sorted(n for n in names if type(mteb.get_task(n)).__module__.startswith("mteb_ext")))
+        tasks = mteb.get_tasks(exclude_private=False)
+        print(*sorted(t.metadata.name for t in tasks if type(t).__module__.startswith("mteb_ext")))
         """
     )
-    assert names.strip() == repr(OURS)
+    assert set(names.split()) - {"TRECQAUnmasked"} == set(OURS)
+    assert len(names.split()) == len(set(names.split()))
+
+
+# As if the .pth file were not there: the package is on the path, and nothing has imported it.
+WITHOUT_PTH = """
+    import sys
+    sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "_PostImportFinder"]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mteb_ext"]:
+        del sys.modules[name]
+    """
+WHAT_IS_THERE = """
+    task = mteb.get_task("WikiQA")
+    print(task.metadata.name, mteb.get_task("WikiQA.sample").metadata.revision)
+    print(len([t for t in mteb.get_tasks() if t.metadata.name == "WikiQA"]))
+    print(mteb.get_model_meta("mteb-ext/word-count").name)
+    print(mteb.get_benchmark("SemEval2017-STS").name)
+    print([cls.__name__ for cls in type(task).__mro__].count("PaperTask"))
+    """
+ALL_OF_IT = ["WikiQA", "sample", "1", "mteb-ext/word-count", "SemEval2017-STS", "1"]
+
+A_FINDER_THAT_SERVES_MTEB = """
+    from importlib.machinery import PathFinder
+
+    class Tracer:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name.partition(".")[0] == "mteb":
+                return PathFinder.find_spec(name, path, target)
+
+    sys.meta_path.insert(0, Tracer)
+    """
+
+
+def after(*parts):
+    return "\n".join(textwrap.dedent(part) for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -73,31 +108,143 @@ def test_an_installed_copy_needs_no_import():
     [
         "import mteb_ext; import mteb",
         "import mteb; import mteb_ext",
+        "from mteb.get_tasks import get_task; import mteb, mteb_ext",
+        "import mteb.benchmarks.benchmarks, mteb.cli; import mteb_ext",
         "from mteb_ext.bases import PaperSTS; import mteb",
         "import mteb_ext.models; import mteb",
-        "import mteb_ext.context; import mteb",
         "from mteb_ext import load_dataset; import mteb",
         "import mteb_ext.tasks.wikiqa; import mteb",
         "from mteb_ext.plugins import own_tasks; import mteb",
+        "import mteb_ext.benchmarks; import mteb",
+        "import mteb_ext.registry; import mteb",
+        "import mteb_ext, mteb; mteb_ext._autoload.install(); mteb_ext._autoload.install()",
     ],
 )
 def test_any_order_of_imports(imports):
-    code = f"""
-        import sys
-        sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "_PostImportFinder"]
-        for name in [name for name in sys.modules if name.startswith("mteb_ext")]:
-            del sys.modules[name]  # as if the .pth file were not there
-        {imports}
-        task = mteb.get_task("WikiQA")
-        print(task.metadata.name, mteb.get_model_meta("mteb-ext/word-count").name)
-        print(mteb.get_benchmark("SemEval2017-STS").name)
-        print([cls.__name__ for cls in type(task).__mro__].count("PaperTask"))
+    done = run(after(WITHOUT_PTH, imports, WHAT_IS_THERE))
+    assert done.stdout.split() == ALL_OF_IT, done.stderr
+    assert "mteb_ext" not in done.stderr
+
+
+def test_what_was_used_before_is_looked_up_again():
+    used = """
+        import mteb
+        mteb.get_benchmark("MTEB(eng, v2)")
+        assert not mteb.get_benchmark("MTEB(eng, v2)").name in mteb.get_benchmarks(["BEIR"])
+        from mteb.benchmarks._create_table import _meta_df_no_zs
+        _meta_df_no_zs()
+        import mteb_ext
+        assert "mteb-ext/word-count" in _meta_df_no_zs()["model_name"].to_list()
         """
-    done = run(code)
-    assert done.stdout.split() == ["WikiQA", "mteb-ext/word-count", "SemEval2017-STS", "1"], (
-        done.stderr
+    done = run(after(WITHOUT_PTH, used, WHAT_IS_THERE))
+    assert done.stdout.split() == ALL_OF_IT, done.stderr
+    assert "mteb_ext" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import mteb",  # installed, and a finder that was put in front of ours later
+        "import pandas, torch, datasets, rich; import mteb",
+        "import mteb; import mteb_ext",
+        "import mteb_ext.bases; import mteb",
+    ],
+)
+def test_a_finder_before_ours_that_serves_mteb(imports):
+    done = run(after("import sys, mteb_ext", A_FINDER_THAT_SERVES_MTEB, imports, WHAT_IS_THERE))
+    assert done.stdout.split() == ALL_OF_IT, done.stderr
+
+
+def test_what_a_hook_missed_is_added_by_install_and_by_every_public_name():
+    code = """
+        import sys, mteb_ext
+        finders = [f for f in sys.meta_path if type(f).__name__ == "_PostImportFinder"]
+        for finder in finders:
+            sys.meta_path.remove(finder)
+        import mteb
+        try:
+            mteb.get_task("WikiQA")
+        except KeyError:
+            print("missed")
+        from mteb_ext import load_dataset
+        """
+    done = run(after(code, WHAT_IS_THERE))
+    assert done.stdout.split() == ["missed", *ALL_OF_IT], done.stderr
+
+
+def test_a_second_copy_takes_the_place_of_the_first():
+    code = """
+        import sys, mteb, mteb_ext
+        for name in [name for name in sys.modules if name.partition(".")[0] == "mteb_ext"]:
+            del sys.modules[name]
+        import mteb_ext
+        from mteb_ext.tasks.wikiqa import WikiQA
+        assert type(mteb.get_task("WikiQA")) is WikiQA
+        assert [type(f).__name__ for f in sys.meta_path].count("_PostImportFinder") == 1
+        """
+    done = run(after(code, WHAT_IS_THERE))
+    assert done.stdout.split() == ALL_OF_IT, done.stderr
+    assert "mteb_ext" not in done.stderr
+
+
+@pytest.fixture
+def other_mteb(tmp_path):
+    """Make an mteb of another version, whose get_tasks has none of the names that ours fills."""
+
+    def make(version):
+        (tmp_path / "mteb").mkdir()
+        (tmp_path / "mteb/__init__.py").write_text(
+            f"__version__ = {version!r}\nimport mteb.get_tasks"
+        )
+        (tmp_path / "mteb/get_tasks.py").write_text("TASK_LIST = ()\n")
+        return str(tmp_path) + os.pathsep + os.environ.get("PYTHONPATH", "")
+
+    return make
+
+
+@pytest.mark.parametrize("version", ["1.14.0", "2.25.9", "3.0.0"])
+def test_outside_the_supported_range_one_sentence_and_mteb_works(other_mteb, version):
+    code = "import mteb, mteb_ext; mteb_ext._autoload.install(); print(mteb.get_tasks.TASK_LIST)"
+    done = run(code, PYTHONPATH=other_mteb(version))
+    assert done.stdout.strip() == "()"
+    [said] = [line for line in done.stderr.splitlines() if "mteb_ext" in line]
+    assert f"not active: this mteb is outside the supported range (mteb {version}" in said
+    assert "supported: mteb>=2.26,<3" in said
+
+
+def test_a_stand_in_for_mteb_is_left_alone():
+    code = """
+        import sys, types
+        sys.modules["mteb"] = types.ModuleType("mteb")
+        import mteb_ext
+        mteb_ext._autoload.install()
+        """
+    done = run(after(WITHOUT_PTH, code))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_version_needs_no_installation():
+    assert output("import mteb_ext; print(mteb_ext.__version__)").strip() == "0.1.0"
+
+
+def test_type_checkers_see_the_public_names(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "client.py").write_text(
+        "import mteb_ext\n"
+        "reveal_type(mteb_ext.load_dataset)\n"
+        "reveal_type(mteb_ext.DataError)\n"
+        "reveal_type(mteb_ext.__version__)\n"
     )
-    assert "not active" not in done.stderr
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--ignore-missing-imports", "client.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert 'note: Revealed type is "def (name: str, split: str =' in checked, checked
+    assert "type[mteb_ext.errors.DataError]" in checked.replace("def (*args", "type["), checked
+    assert 'Revealed type is "str"' in checked, checked
 
 
 def test_plugins_that_are_not_ready_take_nothing_down(tmp_path):
@@ -167,7 +314,7 @@ def test_a_missing_private_name_is_one_clear_sentence_and_mteb_works():
                 execute = spec.loader.exec_module
                 def exec_module(module):
                     execute(module)
-                    del module._SIMILAR_TASKS
+                    del module.TASK_LIST
                 spec.loader.exec_module = exec_module
                 return spec
 
@@ -179,7 +326,7 @@ def test_a_missing_private_name_is_one_clear_sentence_and_mteb_works():
     assert done.stdout.strip() == "STS12", done.stderr
     warning = [line for line in done.stderr.splitlines() if "mteb_ext is not active" in line]
     assert len(warning) == 1
-    assert "mteb.get_tasks._SIMILAR_TASKS" in warning[0]
+    assert "mteb.get_tasks.TASK_LIST" in warning[0]
     assert ">=2.26,<3" in warning[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -88,6 +89,28 @@ def test_every_table_has_a_verified_number_or_says_that_it_has_none():
         on_the_web = table.place.startswith("README ")
         assert numbered + on_the_web + ("table number not verified" in table.note) == 1
         assert {row["table"] for row in rows() if row["source"] == table.paper.key} == {table.place}
+
+
+# --- the papers -----------------------------------------------------------------------------------
+
+
+def test_papers_stand_under_the_keys_that_they_are_cited_by():
+    for key, paper in PAPERS.items():
+        assert re.match(rf"@[a-z]+\{{{re.escape(key)},\n", paper.bibtex)
+        assert paper.bibtex.count("{") == paper.bibtex.count("}")
+        assert paper.url.startswith("https://")
+
+
+def test_the_baselines_cite_papers_of_the_package():
+    from mteb_ext.models import MODEL_METAS
+
+    cited = {meta.name.removeprefix("mteb-ext/"): meta.citation for meta in MODEL_METAS}
+    assert cited == {
+        "token-cosine": PAPERS["cer-etal-2017-semeval"].bibtex,
+        "word-count": PAPERS["yang-etal-2015-wikiqa"].bibtex,
+        "weighted-word-count": PAPERS["yang-etal-2015-wikiqa"].bibtex,
+        "sentence-bleu": PAPERS["bojar-etal-2017-results"].bibtex,
+    }
 
 
 # --- SemEval-2017, Table 10 ---------------------------------------------------------------------

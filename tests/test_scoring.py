@@ -50,6 +50,16 @@ def test_each_distinct_text_goes_through_the_model_once():
     assert model.seen == ["x", "y", "z"]
 
 
+def test_a_vector_with_itself_and_its_opposite():
+    rng = np.random.default_rng(0)
+    vectors = {str(i): rng.standard_normal(50) for i in range(100)}
+    names = [*vectors]
+    vectors |= {f"-{name}": -3 * vectors[name] for name in names}
+    model = ToyEncoder(vectors.get)
+    assert set(score(model, names, names)) == {1.0}
+    assert set(score(model, names, [f"-{name}" for name in names])) == {-1.0}
+
+
 def test_nothing_is_kept_from_one_call_to_the_next():
     model = ToyEncoder(spread)
     options = {"show_progress_bar": False}
@@ -79,6 +89,13 @@ def test_a_cross_encoder_sees_each_distinct_pair_once():
     found = score(model, ["aa", "b", "aa"], ["c", "dd", "c"])
     assert found.tolist() == [0.0, -3.0, 0.0]
     assert model.seen == [("aa", "c"), ("b", "dd")]
+
+
+def test_a_cross_encoders_scores_stay_with_their_pairs():
+    model = ToyCrossEncoder(lambda a, b: float(a + b))
+    left, right = ["3", "1", "2", "1", "3"], ["1", "3", "3", "1", "1"]
+    assert score(model, left, right).tolist() == [31.0, 13.0, 23.0, 11.0, 31.0]
+    assert model.seen == [("3", "1"), ("1", "3"), ("2", "3"), ("1", "1")]
 
 
 def test_zero_vectors_have_cosine_zero_and_one_warning_with_a_count():
@@ -251,6 +268,12 @@ def test_large_whole_numbers_are_no_ties():
     model = ToyCrossEncoder(None)
     model.predict = lambda inputs1, inputs2, **kwargs: np.array([2**40, 2**40 + 1])
     assert score(model, ["a", "b"], ["x", "y"]).tolist() == [2**40, 2**40 + 1]
+
+
+def test_large_whole_numbers_in_embeddings():
+    vectors = {"a": [2**30 + 7, 2**30], "b": [1, -1]}
+    model = ToyEncoder(lambda text: np.array(vectors[text]))
+    np.testing.assert_allclose(score(model, ["a"], ["b"]), [7 / 2**31], rtol=1e-3)
 
 
 def test_a_masked_score_is_missing():

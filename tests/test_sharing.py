@@ -6,7 +6,10 @@ import mteb
 import numpy as np
 import pytest
 from conftest import ToyCrossEncoder, ToyEncoder, spread, toy_meta
+from datasets import Dataset
 from mteb.models import SentenceTransformerEncoderWrapper
+from mteb.types import PromptType
+from torch.utils.data import DataLoader
 
 from mteb_ext import ProtocolError, SharedEmbeddings
 
@@ -57,6 +60,16 @@ def test_tasks_share_texts_and_score_as_alone():
     assert len(plain.model.seen) > len(
         set(plain.model.seen)
     )  # the two WMT tasks have texts in common
+
+
+def test_the_same_text_on_another_side_is_another_text():
+    inner = wrapped()
+    metadata = mteb.get_task("WikiQA.sample").metadata
+    model = SharedEmbeddings(inner)
+    loader = DataLoader(Dataset.from_dict({"text": ["x"]}))
+    for side in (PromptType.query, PromptType.document, None, PromptType.query):
+        model.encode(loader, task_metadata=metadata, hf_split="", hf_subset="", prompt_type=side)
+    assert inner.model.seen == [("query", None, "x"), ("document", None, "x"), ("", None, "x")]
 
 
 def test_another_prompt_is_another_text():

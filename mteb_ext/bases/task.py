@@ -273,11 +273,13 @@ def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
     )
     attributes = {
         "__doc__": metadata.description,
-        "__module__": task.__module__,
+        "__module__": __name__,
         "metadata": metadata,
         "source": SampleFiles(),
     }
-    return type(f"{task.__name__}Sample", (task,), attributes)
+    twin = type(f"{task.__name__}Sample", (task,), attributes)
+    globals()[twin.__name__] = twin  # where pickle looks for it
+    return twin
 
 
 def column(data: Dataset, name: str) -> pa.ChunkedArray:

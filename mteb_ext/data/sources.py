@@ -16,6 +16,7 @@ from typing import Protocol
 
 from datasets.exceptions import DatasetNotFoundError
 
+from mteb_ext.environment import is_set
 from mteb_ext.errors import DataError, OfflineError
 
 DATA_VARIABLE = "MTEB_EXT_DATA"
@@ -134,9 +135,7 @@ def registry() -> dict[str, str]:
 
 def is_offline() -> bool:
     """Whether the environment forbids fetching."""
-    return any(
-        os.environ.get(v, "").upper() in {"1", "ON", "YES", "TRUE"} for v in OFFLINE_VARIABLES
-    )
+    return any(map(is_set, OFFLINE_VARIABLES))
 
 
 def _sha256(path: Path) -> str:

@@ -104,16 +104,15 @@ _VARIANTS = (
 VARIANTS: Mapping[str, Variant] = {variant.id: variant for variant in _VARIANTS}
 """Every variant by its id."""
 
-WITHOUT_NUMBERS = ("JACSTS", "QABot", "TRECQAUnmasked", "WMT17MetricsQE")
-"""Tasks beside which no published number stands.
+WITHOUT_VARIANTS = ("JACSTS", "QABot", "TRECQAUnmasked", "WMT17MetricsQE")
+"""Tasks of which no published number is known here.
 
 The figures of arXiv 2503.09094 are not at hand, TANDA did not use the text of TRECQAUnmasked, and
 the metrics of WMT17 compare a translation with its reference, not with its source.
 """
-
 TASKS: tuple[str, ...] = (
     *dict.fromkeys(task for variant in _VARIANTS for task in variant.subsets),
-    *WITHOUT_NUMBERS,
+    *WITHOUT_VARIANTS,
 )
 """The package's tasks."""
 
@@ -157,7 +156,7 @@ def _offer(name: str, known: Iterable[str]) -> str:
 
 def scores_by_variant(
     task: str, entries: Iterable[Mapping[str, Any]]
-) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
+) -> Iterator[tuple[str, Scores]]:
     """Pick the scores of a result that follow a published variant.
 
     Args:

@@ -85,6 +85,8 @@ class Vectors:
 def paired_cosine(left: Vectors, left_rows: Rows, right: Vectors, right_rows: Rows) -> Float:
     """Cosine of corresponding rows, in float64; 0 where one of them is a zero vector.
 
+    Rounding may leave it beyond 1 by some 1e-16.
+
     Raises:
         ProtocolError: If the two sides have embeddings of different dimension.
     """
@@ -94,15 +96,14 @@ def paired_cosine(left: Vectors, left_rows: Rows, right: Vectors, right_rows: Ro
             f"the model returned embeddings of {dimensions[0]} dimensions for one side of the "
             f"pairs and of {dimensions[1]} for the other; a cosine needs the same of both"
         )
-    cosine = np.empty(len(left_rows))
+    cosine: Float = np.empty(len(left_rows))
     step = min(left.rows_at_a_time, right.rows_at_a_time)
     for start in range(0, len(cosine), step):
         part = slice(start, start + step)
         cosine[part] = _row_dots(left.take(left_rows[part]), right.take(right_rows[part]))
     norms = left.norms[left_rows] * right.norms[right_rows]
     np.divide(cosine, norms, out=cosine, where=norms > 0)
-    cosine[norms == 0] = 0.0
-    return np.clip(cosine, -1.0, 1.0, out=cosine)
+    return cosine
 
 
 def checked_scores(returned: object, n: int, place: Place) -> Float:
