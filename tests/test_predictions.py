@@ -341,7 +341,7 @@ def test_data_that_cannot_be_loaded(stock, tmp_path, monkeypatch):
     for model in ("a", "b"):
         write_predictions(tmp_path / model, "StockSTS", PAIRS, model=model)
     with pytest.raises(
-        DataError, match=r"StockSTS: its data cannot be loaded .OSError: no network"
+        DataError, match=r"its data cannot be loaded .OSError: no network"
     ):
         load_cells("StockSTS", find_runs([tmp_path])["StockSTS"])
 

@@ -58,7 +58,7 @@ class Cell:
         return np.array([self._scores(run, metric) for run in self.files])
 
     def _scores(self, run: str, metric: str) -> NDArray[np.float64]:
-        with self._named(run):
+        with self.named(run):
             if isinstance(self.gold, PairGold):
                 return self.gold.similarities(self._predicted(run), metric)
             return self.gold.lists(self._predicted(run)).values(metric)
@@ -69,7 +69,7 @@ class Cell:
         Raises:
             DataError: If its file does not fit the gold, or the task ranks nothing.
         """
-        with self._named(run):
+        with self.named(run):
             if isinstance(self.gold, PairGold):
                 raise DataError("it ranks nothing.")
             return self.gold.lists(self._predicted(run))
@@ -78,7 +78,8 @@ class Cell:
         return self.files[run].scores[self.subset][self.split]
 
     @contextmanager
-    def _named(self, run: str) -> Iterator[None]:
+    def named(self, run: str) -> Iterator[None]:
+        """Put the subset and a run's file before the message of an error raised inside."""
         try:
             yield
         except MtebExtError as error:
