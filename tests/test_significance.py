@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from mteb_ext.errors import UndefinedMetricError
 from mteb_ext.metrics import significance
@@ -174,9 +174,10 @@ class TestLargeSamples:
         y = y.round(1) if method == "spearman" else y
         without = [SCIPY[method](np.delete(x, i), np.delete(y, i)) for i in range(900)]
         expected = 899 * np.var(without)
-        r, variance = significance._Pairs.of(x, y, method).correlation_and_variance()
+        r, influences = significance.PairedSample.of(x, y, method).correlation_and_influences()
         assert r == pytest.approx(SCIPY[method](x, y), abs=1e-12)
-        assert variance == pytest.approx(expected, rel=0.02)
+        assert np.mean(influences) == pytest.approx(0, abs=1e-12)
+        assert np.var(influences) / 900 == pytest.approx(expected, rel=0.02)
 
     @BOTH
     def test_a_normal_sample_has_the_interval_of_the_textbook(self, method):
@@ -315,6 +316,23 @@ class TestWilliams:
         # correlations of which four digits are printed.
         t, _ = williams_test(0.8066, 0.2383, 0.2255, 177)
         assert t == pytest.approx(9.3823, abs=2e-3)
+
+    def test_against_the_formula_as_printed(self):
+        # Steiger's equation 7 with the determinant of the correlation matrix, and the tail of
+        # Student's distribution as an incomplete beta function; the examples above.
+        for r_jk, r_jh, r_kh, n in [
+            (0.3, 0.4, 0.5, 100),
+            (0.20, 0.45, 0.80, 100),
+            (0.693458895410494, 0.695966022434845, 0.988475791500198, 5105),
+        ]:
+            determinant = np.linalg.det([[1, r_jk, r_jh], [r_jk, 1, r_kh], [r_jh, r_kh, 1]])
+            below = 2 * (n - 1) / (n - 3) * determinant
+            below += ((r_jk + r_jh) / 2) ** 2 * (1 - r_kh) ** 3
+            expected_t = (r_jk - r_jh) * math.sqrt((n - 1) * (1 + r_kh) / below)
+            expected_p = special.betainc((n - 3) / 2, 0.5, (n - 3) / (n - 3 + expected_t**2))
+            t, p = williams_test(r_jk, r_jh, r_kh, n)
+            assert t == pytest.approx(expected_t, abs=1e-12)
+            assert p == pytest.approx(expected_p, abs=1e-12)
 
     def test_by_hand(self):
         # r_kh = 0 leaves t = 0.5 * sqrt(8 / (2 * 0.75 * 8 / 6 + 0.0625)) for n = 9.

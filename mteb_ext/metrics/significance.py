@@ -40,6 +40,7 @@ __all__ = [
     "Interval",
     "Method",
     "Outcome",
+    "PairedSample",
     "benjamini_hochberg",
     "compare_correlations",
     "correlation_interval",
@@ -99,7 +100,7 @@ def correlation_interval(
             than 3 pairs: 2 always correlate perfectly.
         ValueError: ``method`` is not as described.
     """
-    return _interval_of_mean([_Pairs.of(x, y, method)], seed)
+    return _interval_of_mean([PairedSample.of(x, y, method)], seed)
 
 
 def mean_correlation_interval(
@@ -132,7 +133,7 @@ def mean_correlation_interval(
     pairs = []
     for i, (x, y) in enumerate(subsets):
         try:
-            pairs.append(_Pairs.of(x, y, method))
+            pairs.append(PairedSample.of(x, y, method))
         except UndefinedMetricError as error:
             raise UndefinedMetricError(f"subset {i}: {error}") from error
     return _interval_of_mean(pairs, seed)
@@ -340,11 +341,11 @@ def _coefficient(method: Method) -> Callable[[npt.ArrayLike, npt.ArrayLike], flo
     return coefficients[method]
 
 
-class _Pairs(NamedTuple):
+class PairedSample(NamedTuple):
     """A sample of pairs in a form that is cheap to resample.
 
-    For Pearson ``x`` and ``y`` are deviations from the mean; for Spearman the number of each
-    value among the distinct ones, so that ranking a resample takes counting and no sorting.
+    For Spearman ``x`` and ``y`` are the number of each value among the distinct ones, so that
+    ranking a resample takes counting and no sorting.
     """
 
     x: Numbers
@@ -352,18 +353,25 @@ class _Pairs(NamedTuple):
     ranked: bool
 
     @classmethod
-    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, method: Method) -> _Pairs:
+    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, method: Method) -> PairedSample:
+        """The pairs of ``x`` and ``y``, at least 3 that have a correlation."""
         _coefficient(method)
         x, y = checked_pairs(x, y)
         if x.size < 3:
             raise UndefinedMetricError(f"an interval needs at least 3 pairs, not {x.size}")
-        if x.size <= _BOOTSTRAPPED:  # what is drawn must not depend on the order of rows
-            order = np.lexsort((y, x))
-            x, y = x[order], y[order]
-        if method == "pearson":
-            return cls(deviations(x), deviations(y), ranked=False)
-        x, y = (np.unique(values, return_inverse=True)[1] for values in (x, y))
-        return cls(x, y, ranked=True)
+        if method == "spearman":
+            x, y = (np.unique(values, return_inverse=True)[1] for values in (x, y))
+        return cls(x, y, ranked=method == "spearman")
+
+    def sorted(self) -> PairedSample:
+        """The pairs in an order that does not depend on the one in which they came."""
+        order = np.lexsort((self.y, self.x))
+        x, y = self.x[order], self.y[order]
+        return (
+            PairedSample(x, y, True)
+            if self.ranked
+            else PairedSample(deviations(x), deviations(y), False)
+        )
 
     def correlations(self, rows: _Int) -> _Float:
         """The correlation of each resample, ``(..., m)`` indices of pairs."""
@@ -374,22 +382,23 @@ class _Pairs(NamedTuple):
             x, y = np.asfortranarray(x), np.asfortranarray(y)
         return np.nan_to_num(pearson_of_rows(x, y), nan=0.0)
 
-    def correlation_and_variance(self) -> tuple[float, float]:
-        """The correlation of the whole sample, and its variance by the infinitesimal jackknife.
+    def correlation_and_influences(self) -> tuple[float, _Float]:
+        """The correlation of the whole sample, and the influence of each pair on it.
 
-        The variance is that of the influences of the pairs, over their number. A pair moves
-        Spearman's correlation by its own ranks, as it moves Pearson's by its values, and by
-        lifting the ranks of the pairs above it.
+        The influences add up to 0. Their variance over their number is the correlation's, by the
+        infinitesimal jackknife. A pair moves Spearman's correlation by its own ranks, as it moves
+        Pearson's by its values, and by lifting the ranks of the pairs above it.
         """
         x, y = self.x, self.y
         if self.ranked:
-            x, y = deviations(_average_ranks(x)), deviations(_average_ranks(y))
+            x, y = _average_ranks(x), _average_ranks(y)
+        x, y = deviations(x), deviations(y)
         x, y = x / math.sqrt(np.mean(x * x)), y / math.sqrt(np.mean(y * y))
         r = float(np.mean(x * y))
         influences = x * y - r / 2 * (x * x + y * y)
         if self.ranked:
             influences += _lifted(self.x, y - r * x) + _lifted(self.y, x - r * y)
-        return r, float(np.mean(influences * influences)) / x.size
+        return r, influences
 
 
 def _average_ranks(codes: _Int) -> _Float:
@@ -413,12 +422,15 @@ def _lifted(codes: _Int, weights: _Float) -> _Float:
     return above
 
 
-def _interval_of_mean(samples: Sequence[_Pairs], seed: int) -> Interval:
+def _interval_of_mean(samples: Sequence[PairedSample], seed: int) -> Interval:
     """Interval of the mean of the samples' correlations."""
     if sum(sample.x.size for sample in samples) > _BOOTSTRAPPED:
-        correlations, variances = np.transpose([s.correlation_and_variance() for s in samples])
-        return _fisher_interval(correlations.mean(), math.sqrt(variances.sum()) / len(samples))
-    samples = sorted(samples, key=lambda sample: (sample.x.tobytes(), sample.y.tobytes()))
+        whole = [sample.correlation_and_influences() for sample in samples]
+        variance = sum(float(np.mean(u * u)) / u.size for _, u in whole)
+        r = float(np.mean([r for r, _ in whole]))
+        return _fisher_interval(r, math.sqrt(variance) / len(samples))
+    samples = [sample.sorted() for sample in samples]  # so that rows may come in any order
+    samples.sort(key=lambda sample: (sample.x.tobytes(), sample.y.tobytes()))
 
     def mean_correlation(*rows: _Int, axis: int) -> _Float:
         # To leave out a pair of one sample scipy repeats the others, which are computed once.
