@@ -38,7 +38,7 @@ LEVEL = 0.05
 
 RANDOMISATION = "paired randomisation test over queries"
 WILLIAMS = "Williams' test"
-INFLUENCE = "difference over its standard error"
+WALD = "Wald test of the difference"
 
 _TEST_SET = (
     *("task", "split", "subset", "metric", "n", "unit", "subsets", "all_subsets"),
@@ -160,7 +160,7 @@ class _TestSet:
 
     def _values_of(self, cell: Cell, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if not isinstance(cell.gold, PairGold):
-            return np.mean(rows, axis=1)
+            return np.asarray(rows.mean(axis=1))
         correlate, values = COEFFICIENTS[correlation_metric(self.metric)[1]], []
         for run, scores in zip(self.runs, rows, strict=True):
             with cell.named(run):
@@ -185,7 +185,7 @@ class _TestSet:
         if not self.of_pairs:
             return RANDOMISATION
         is_pearson = correlation_metric(self.metric)[1] == "pearson"
-        return WILLIAMS if is_pearson and len(self.cells) == 1 else INFLUENCE
+        return WILLIAMS if is_pearson and len(self.cells) == 1 else WALD
 
     def of_runs(self, runs: Collection[str]) -> _TestSet:
         """The same of some of the runs."""
