@@ -19,7 +19,7 @@ from mteb_ext.metrics.significance import holm
 from mteb_ext.rendering.compare import FORMATS, comparison_tables
 from mteb_ext.rendering.table import plain_lines
 from mteb_ext.rendering.text import p_value
-from mteb_ext.results.comparing import compare_runs
+from mteb_ext.results.comparing import compare_runs, published_beside
 
 MODELS = {"test/good": 0.1, "test/fair": 0.6, "test/bad": 3.0}  # noise beside the gold
 TRACKS = ("1-ar-ar", "2-ar-en", "3-es-es", "4a-es-en", "4b-es-en", "5-en-en")
@@ -388,3 +388,24 @@ def test_ties_on_the_command_line(predictions, capsys):
     lines = capsys.readouterr().out.splitlines()
     (line,) = [line for line in lines if re.search(r"test/good +map ", line)]
     assert line.split()[5:8] == ["0", "of", "10"]
+
+
+def test_published_numbers_stand_beside_scores_of_their_variant():
+    scores = pd.DataFrame(
+        [
+            ("STS17SemEval", "test", "", "pearson", "paper's"),
+            ("STS17SemEval", "test", "5-en-en", "spearman", "paper's"),
+            ("WikiQA", "test", "default", "map_both_trec_eval", "paper's"),
+            ("TRECQA", "dev", "default", "map", "paper's"),
+            ("STSBenchmarkSemEval", "test", "default", "pearson", "another edition"),
+            ("STS12", "test", "default", "cosine_spearman", "mteb's"),
+        ],
+        columns=["task", "split", "subset", "metric", "edition"],
+    )
+    found = published_beside(scores)
+    assert set(zip(found["task"], found["variant"], found["metric"], strict=True)) == {
+        ("STS17SemEval", "mean-of-6", "pearson"),
+        ("WikiQA", "clean-237", "map"),
+    }
+    of_wikiqa = found[found["task"] == "WikiQA"]["value"].tolist()
+    assert of_wikiqa == sorted(of_wikiqa, reverse=True)

@@ -33,8 +33,10 @@ def comparison_tables(compared: Compared) -> Iterator[Table]:
     n_single = len(compared.pairs) - len(whole)
     notes = [f"{n_single} more on single subsets: --format csv or json."] if n_single else []
     yield _pairs_table(whole, [*caption(compared, bold=False), RESOLVABLE, *notes])
-    if len(compared.published):
-        yield _published_table(compared.published)
+    sets = compared.scores[_is_whole(compared.scores)][["task", "subset", "metric"]]
+    published = compared.published.merge(sets.drop_duplicates(), on=list(sets))
+    if len(published):
+        yield _published_table(published)
 
 
 RESOLVABLE = (
@@ -47,10 +49,10 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
     """What a table of scores must say: tests, correction, level, marks and editions of the data."""
     pairs, scores = compared.pairs, compared.scores
     whole = pairs[_is_whole(pairs)]
-    tests = {
-        test: ", ".join(dict.fromkeys(of_test["metric"]))
-        for test, of_test in whole.groupby("test", sort=False)
-    }
+    metrics: dict[str, dict[str, None]] = {}
+    for row in _rows(whole):
+        metrics.setdefault(row.test, {})[_set(row)[-1]] = None
+    tests = "; ".join(f"{test} ({', '.join(names)})" for test, names in metrics.items())
     if (scores["beside_baseline"] == "").all():
         marks = "Models that share a letter do not differ significantly."
         marks += " Bold: significantly better than every other model." if bold else ""
@@ -60,11 +62,11 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
         marks = f"+ and -: significantly better and worse than {baseline}."
         family = f"all models beside {baseline}"
     data = dict.fromkeys(
-        f"{row.task} {row.edition} ({row.dataset_revision[:20]})" for row in _rows(scores)
+        f"{row.task} {row.edition} ({row.dataset_revision[:19]})" for row in _rows(scores)
     )
     return [
-        f"Tests: {'; '.join(f'{test} ({metrics})' for test, metrics in tests.items())}. "
-        f"Two-sided, at the 5% level, corrected on each test set for {family} (max-T).",
+        f"Tests: {tests}. Two-sided, at the 5% level, corrected on each test set for {family} "
+        "(max-T).",
         marks,
         f"Data: {'; '.join(data)}.",
         *compared.remarks,

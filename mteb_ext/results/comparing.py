@@ -356,7 +356,7 @@ class _Results:
         return Compared(
             scores.drop(columns="order"),
             pairs.astype(counts),
-            _published(scores),
+            published_beside(scores),
             pd.DataFrame(self.groups, columns=list(GROUP_COLUMNS)),
             list(self.remarks),
         )
@@ -385,8 +385,13 @@ def _beside(difference: float, comparisons: Sequence[Comparison]) -> str:
     return "better" if difference > 0 else "worse"
 
 
-def _published(scores: pd.DataFrame) -> pd.DataFrame:
-    """The published numbers of the variants that the scores follow, the best first."""
+def published_beside(scores: pd.DataFrame) -> pd.DataFrame:
+    """The published numbers of the variants that scores follow, the best of each first.
+
+    Args:
+        scores: Rows with task, split, subset, metric and edition; test scores on a paper's own
+            data have published numbers.
+    """
     import pandas as pd
 
     sets = scores[(scores["edition"] == PAPERS) & (scores["split"] == "test")]
@@ -395,7 +400,8 @@ def _published(scores: pd.DataFrame) -> pd.DataFrame:
     for task, subset, key in sets.itertuples(index=False):
         for variant in VARIANTS.values():
             names = [name for name, follows in variant.keys.items() if follows == key]
-            if names and subset in variant.subsets.get(task, ()):
+            computed = subset or variant.mean_of  # a mean of other subsets is none of ours
+            if names and computed and subset in variant.subsets.get(task, ()):
                 rows = load_published(task, variant=variant.id)
                 found.append(rows[(rows["subset"] == subset) & rows["metric"].isin(names)])
     order = ["task", "subset", "metric", "variant", "value"]
