@@ -27,8 +27,12 @@ def add_commands(commands: Commands) -> None:
         help="what --output-folder was given; ./results if left out",
     )
     report.add_argument("--published", action="store_true", help="with published results beside")
-    report.add_argument("-o", "--output", type=Path, metavar="FILE", help="write an HTML page there")
-    report.add_argument("--texts", action="store_true", help="with public texts in the page's charts")
+    report.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write an HTML page there"
+    )
+    report.add_argument(
+        "--texts", action="store_true", help="with public texts in the page's charts"
+    )
     report.set_defaults(command=_report)
 
 

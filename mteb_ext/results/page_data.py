@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mteb.abstasks.sts import AbsTaskSTS
 
 from mteb_ext.bases.sts import COEFFICIENTS
 from mteb_ext.errors import DataError, MtebExtError
@@ -182,7 +183,8 @@ def _values(results: pd.DataFrame) -> Mapping[tuple[str, ...], float]:
     """The values of the result files by run, task, split, subset and metric."""
     names = ["run", *_CELL, "metric"]
     labelled = results.assign(run=label_runs(results))
-    return labelled.drop_duplicates(names).set_index(names)["value"].to_dict()
+    values: dict[tuple[str, ...], float] = labelled.set_index(names)["value"].to_dict()
+    return values
 
 
 @dataclass
@@ -254,6 +256,7 @@ def _rescaled(
 
     Gold that does not lie on it, such as standardised judgements, has no such scale.
     """
+    assert isinstance(cell.task, AbsTaskSTS)
     bottom, top = float(cell.task.min_score), float(cell.task.max_score)
     if gold.min() < bottom or gold.max() > top:
         return
@@ -264,7 +267,7 @@ def _rescaled(
 
 
 def rescale(scores: NDArray[np.float64], bottom: float, top: float) -> NDArray[np.float64]:
-    """Scores brought linearly to a rating scale: the smallest to its bottom, the largest to its top.
+    """Bring scores linearly to a rating scale, the smallest to its bottom.
 
     Footnote 20 of Cer et al. (SemEval-2017 Task 1), for the scale from 0 to 5.
 
@@ -274,7 +277,10 @@ def rescale(scores: NDArray[np.float64], bottom: float, top: float) -> NDArray[n
         top: Its highest.
     """
     smallest, largest = scores.min(), scores.max()
-    return bottom + (top - bottom) * (scores - smallest) / (largest - smallest)
+    rescaled: NDArray[np.float64] = bottom + (top - bottom) * (scores - smallest) / (
+        largest - smallest
+    )
+    return rescaled
 
 
 def _distribution(
@@ -314,6 +320,7 @@ def _data(cell: Cell) -> Any:  # noqa: ANN401 - what a task of mteb holds
 
 
 def _pair_texts(cell: Cell) -> Sequence[str]:
+    assert isinstance(cell.task, AbsTaskSTS)
     columns = (_data(cell)[name][:] for name in cell.task.column_names)
     return [f"{first} | {second}" for first, second in zip(*columns, strict=True)]
 

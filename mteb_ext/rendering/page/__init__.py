@@ -51,7 +51,8 @@ def report_page(data: PageData, command: str, version: str) -> str:
         raise MtebExtError(
             f"the report page needs {error.name}: pip install 'mteb-ext[report]'"
         ) from error
-    return _Page(data).html(command, version, vl_convert.javascript_bundle())
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return _Page(data).html(command, version, bundle)
 
 
 class _Page:
@@ -62,7 +63,9 @@ class _Page:
 
         self.data = data
         self.draw = charts
-        self.runs = sorted(set(data.headlines["run"]) | {r for s in data.scatters for r in s.scores})
+        self.runs = sorted(
+            set(data.headlines["run"]) | {r for s in data.scatters for r in s.scores}
+        )
         self.charts: dict[str, Any] = {}
         self.scatters: dict[str, Any] = {}
 
@@ -189,7 +192,7 @@ class _Page:
         names = "".join(f"<li>{_text(run)}</li>" for run in order)
         test = (
             f"{pairs['test'].iloc[0].capitalize()}, two-sided, at the 5% level, corrected for all "
-            f"pairs of models. A cell is the row's score minus the column's; a dot is a difference "
+            f"pairs of models. A cell is the row's score minus the column's; n.s. is a difference "
             "that is not significant."
         )
         yield '<div class="grid">'
@@ -347,7 +350,9 @@ def _rescaled_table(rows: pd.DataFrame) -> Table:
 
 def _bins_table(rows: pd.DataFrame) -> Table:
     by_run = [(run, list(bins["queries"])) for run, bins in rows.groupby("run", sort=False)]
-    ranges = [f"{row.low:.2f} to {row.high:.2f}" for row in rows.iloc[: len(by_run[0][1])].itertuples()]
+    ranges = [
+        f"{row.low:.2f} to {row.high:.2f}" for row in rows.iloc[: len(by_run[0][1])].itertuples()
+    ]
     body = [(name, *(str(n[i]) for _, n in by_run)) for i, name in enumerate(ranges)]
     return Table("Queries by score", ("score", *(str(run) for run, _ in by_run)), body)
 
@@ -407,7 +412,7 @@ def _text_lines(text: str) -> str:
 
 
 def _packed(values: NDArray[np.float64]) -> Mapping[str, Any]:
-    """Numbers as 16 bits each between the smallest and the largest, which is finer than a screen."""
+    """Numbers as 16 bits each between the smallest and the largest: finer than a screen."""
     low, high = float(values.min()), float(values.max())
     shares = (values - low) / ((high - low) or 1.0)
     codes = np.rint(shares * _LEVELS).astype("<u2")

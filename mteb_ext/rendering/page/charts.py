@@ -39,8 +39,8 @@ CONFIG: Spec = {
 }
 """What all charts share; given to the page once."""
 
-_ROW = 40  # pixels of a model's row: its name, and below it its marks
-_NAME = -13  # where in it the name stands
+_ROW = 44  # pixels of a model's row: its name, and below it its marks
+_NAME = -16  # where in it the name stands
 
 
 def forest(rows: pd.DataFrame, published: pd.DataFrame, description: str) -> Spec:
@@ -103,12 +103,12 @@ def _published_rows(published: pd.DataFrame) -> list[dict[str, Any]]:
     for ambiguous, group in published.groupby("ambiguous", sort=True):
         ticks = _values(group, "system", "value", "variant")
         best = group.iloc[0]
-        kind = "ambiguous" if ambiguous else "same variant"
         names = " and ".join(dict.fromkeys(group[group["value"] == best["value"]]["system"]))
-        name = f"Published, {kind} ({len(group)}): best {number(best['value'], best['decimals'])}"
+        count = f"{len(group)} ambiguous" if ambiguous else f"{len(group)}"
+        name = f"Published ({count}), best: {number(best['value'], best['decimals'])}"
         rows.append(
             {
-                "run": f"published {kind}",
+                "run": f"published, {ambiguous}",
                 "name": f"{name} {printable(names)}",
                 "best": float(best["value"]),
                 "ambiguous": bool(ambiguous),
@@ -138,7 +138,7 @@ def matrix(order: Sequence[str], pairs: pd.DataFrame, description: str) -> Spec:
                     "column": place[second],
                     "difference": difference,
                     "outcome": better if row.significant else "not significant",
-                    "text": _signed(difference, len(order)) if row.significant else "·",
+                    "text": _signed(difference, len(order)) if row.significant else "n.s.",
                     "first": printable(first),
                     "second": printable(second),
                     "p": row.p_adjusted,
@@ -321,8 +321,9 @@ def _ends(x: alt.X, field: str) -> alt.X:
 
 def _names(rows: Sequence[Mapping[str, Any]], y: alt.Y) -> alt.Chart:
     chart = alt.Chart(_data([{"run": row["run"], "name": row["name"]} for row in rows]))
-    names = chart.mark_text(align="left", dy=_NAME, limit=330)
-    return names.encode(x=alt.value(0), y=y, text="name:N")
+    chart = chart.mark_text(align="left", dy=_NAME, limit=330)
+    named: alt.Chart = chart.encode(x=alt.value(0), y=y, text="name:N")
+    return named
 
 
 def _domain(values: Sequence[float] | pd.Series[float]) -> tuple[float, float]:
@@ -351,7 +352,11 @@ def _data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:
 
 
 def _spec(
-    chart: alt.LayerChart, description: str, *, rows: int = 0, height: float | None = None
+    chart: alt.LayerChart | alt.FacetChart,
+    description: str,
+    *,
+    rows: int = 0,
+    height: float | None = None,
 ) -> Spec:
     sized = chart.properties(
         width="container", height=height or _ROW * rows, description=description

@@ -37,6 +37,7 @@
     const spec = structuredClone(data.scatter);
     spec.description = `Scatter plot of gold and the scores of ${data.runs[run]}, ${set.name}.`;
     spec.datasets = { pairs, lines: set.scale ? equalLines(packed, set.scale) : [] };
+    if (pairs.length > 1000) spec.layer[0].mark.opacity = 0.15;
     if (!set.texts.length) spec.layer[0].encoding.tooltip.pop();
     if (!set.scale) spec.layer.pop();
     return spec;
