@@ -15,6 +15,10 @@ class ModelError(MtebExtError):
     """A model that is asked for is not there, cannot be loaded, or is no finished model."""
 
 
+class RunError(MtebExtError):
+    """A run cannot be made: its plan, its output folder or its cluster is not usable."""
+
+
 class UndefinedMetricError(ProtocolError, ValueError):
     """The metric has no value for this input, for example the correlation of a constant."""
 

@@ -14,7 +14,7 @@ from conftest import ToyCrossEncoder, ToyEncoder, ToySearch, spread, toy_meta, w
 from mteb.types import PromptType
 from scipy import stats
 
-from mteb_ext import DataError, DataNotProvidedError, ProtocolError, UndefinedMetricError
+from mteb_ext import DataError, ProtocolError, UndefinedMetricError
 from mteb_ext.bases import PaperRanking, PaperSTS
 from mteb_ext.bases.predictions import dataset_revision, read_predictions
 from mteb_ext.data.records import Pairs, Question
@@ -636,8 +636,3 @@ def test_qabot_with_lists_swapped_is_an_error(no_data):
     write_qabot(no_data, candidates=(1142, 1141, *[1141] * 10, *[1142] * 8))
     with pytest.raises(DataError, match=r"expected candidates: \(1141, 1141, 1142"):
         mteb.get_task("QABot").load_data()
-
-
-def test_public_data_that_the_user_must_bring_is_named(no_data):
-    with pytest.raises(DataNotProvidedError, match=r"TRECQA \(train\): .*TRAIN-ALL\.xml"):
-        type(mteb.get_task("TRECQA")).load("train")

@@ -12,7 +12,12 @@ import pytest
 from mteb_ext import load_model
 from mteb_ext.cli import main
 from mteb_ext.errors import ModelError
-from mteb_ext.running.folders import folder_name, folder_revision, kind_of_folder
+from mteb_ext.running.folders import (
+    folder_name,
+    folder_revision,
+    kind_of_folder,
+    needs_own_code,
+)
 
 KINDS = {
     "SentenceTransformer": "sentence-transformer",
@@ -282,10 +287,11 @@ def test_a_classification_head_that_is_not_in_the_files_is_an_error(tiny, tmp_pa
         if file.is_file():
             (copy / file.name).write_bytes(file.read_bytes())
     weights = load_file(folder / "model.safetensors")
-    kept = {name: value for name, value in weights.items() if "classifier" not in name}
-    save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ModelError, match=r"lacks 2 of the weights .*classifier\.bias"):
-        load_model(copy)
+    for part in ("classifier", "pooler"):  # a cross-encoder's head reads the pooler
+        kept = {name: value for name, value in weights.items() if part not in name}
+        save_file(kept, copy / "model.safetensors", metadata={"format": "pt"})
+        with pytest.raises(ModelError, match=rf"lacks 2 of the weights .*{part}"):
+            load_model(copy)
     assert load_model(folder)
 
 
@@ -333,6 +339,12 @@ def test_code_of_a_folder_runs_only_with_the_flag(with_own_code, tmp_path, monke
     assert not ran.exists()
     load_model(folder, trust_remote_code=True)
     assert ran.exists()
+
+
+def test_classes_from_elsewhere_are_code_of_the_models_own(tmp_path):
+    # sentence-transformers trusted local folders before its version 6.
+    assert needs_own_code(folder_with(tmp_path / "a", modules=[{"type": "my_pooling.MyPooling"}]))
+    assert not needs_own_code(folder_with(tmp_path / "b", modules=modules("models.Pooling")))
 
 
 def test_code_that_transformers_would_run_needs_the_flag_too(tiny, tmp_path):

@@ -3,86 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import mteb
 import numpy as np
 import pytest
 import pytrec_eval
-from datasets import Dataset
-from mteb.abstasks.retrieval import AbsTaskRetrieval
-from mteb.abstasks.sts import AbsTaskSTS
-from mteb.abstasks.task_metadata import TaskMetadata
+from stock_tasks import QRELS, StockSTS, write_predictions
 
 from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.protocol import QuestionFilter
 from mteb_ext.results.cells import find_runs, load_cells
 from mteb_ext.results.gold import PairGold, QueryGold
 from mteb_ext.results.ties import tie_ranges
-
-
-def write_predictions(folder, task, scores, *, model="test/a", revision="1", data=None):
-    """Write a prediction file as mteb does, and ours with the data's revision."""
-    folder.mkdir(parents=True, exist_ok=True)
-    meta = {"mteb_model_meta": {"model_name": model, "revision": revision}}
-    ours = {"mteb_ext": {"dataset_revision": data}} if data else {}
-    path = folder / f"{task}_predictions.json"
-    path.write_text(json.dumps({**meta, **ours, **scores}))
-    return path
-
-
-def metadata(name, kind, main_score):
-    return TaskMetadata(
-        name=name,
-        description="Made-up rows.",
-        reference=None,
-        dataset={"path": "nowhere", "revision": "1"},
-        type=kind,
-        category="t2t",
-        eval_splits=["test"],
-        eval_langs=["eng-Latn"],
-        main_score=main_score,
-    )
-
-
-class StockSTS(AbsTaskSTS):
-    metadata = metadata("StockSTS", "STS", "cosine_spearman")
-
-    def load_data(self, **kwargs):
-        pairs = {"sentence1": list("abcd"), "sentence2": list("efgh"), "score": [0, 1, 2, 5]}
-        self.dataset = {"test": Dataset.from_dict(pairs)}
-        self.data_loaded = True
-
-
-QRELS = {"q1": {"d1": 2, "d2": 1, "d4": 0}, "q2": {"d3": 1, "d9": 1}, "q3": {"d1": 0}}
-
-
-class StockRetrieval(AbsTaskRetrieval):
-    metadata = metadata("StockRetrieval", "Retrieval", "ndcg_at_10")
-    top_ranked = None
-
-    def load_data(self, **kwargs):
-        texts = [f"d{i}" for i in range(1, 10)]
-        self.dataset = {
-            "default": {
-                "test": {
-                    "corpus": Dataset.from_dict({"id": texts, "text": texts}),
-                    "queries": Dataset.from_dict({"id": list(QRELS), "text": list(QRELS)}),
-                    "relevant_docs": QRELS,
-                    "top_ranked": None,
-                }
-            }
-        }
-        self.data_loaded = True
-
-
-@pytest.fixture
-def stock(monkeypatch):
-    """Two tasks in mteb's own classes."""
-    registry = vars(__import__("sys").modules["mteb.get_tasks"])["_TASKS_REGISTRY"]
-    for task in (StockSTS, StockRetrieval):
-        monkeypatch.setitem(registry, task.metadata.name, task)
-
 
 RUN = {
     "q1": {"d1": 0.1, "d2": 0.9, "d3": 0.5, "d4": 0.3},
@@ -340,9 +272,7 @@ def test_data_that_cannot_be_loaded(stock, tmp_path, monkeypatch):
     monkeypatch.setattr(StockSTS, "load_data", fail)
     for model in ("a", "b"):
         write_predictions(tmp_path / model, "StockSTS", PAIRS, model=model)
-    with pytest.raises(
-        DataError, match=r"its data cannot be loaded .OSError: no network"
-    ):
+    with pytest.raises(DataError, match=r"its data cannot be loaded .OSError: no network"):
         load_cells("StockSTS", find_runs([tmp_path])["StockSTS"])
 
 

@@ -15,7 +15,7 @@ from mteb.timing import TimingStack
 from mteb_ext.bases.predictions import check_predictions, write_predictions
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.data.sources import DataNotProvidedError, SampleFiles, Source, UpstreamFiles
-from mteb_ext.data.verify import check_counts, check_fingerprint, fingerprint
+from mteb_ext.data.verify import check_counts, check_fingerprint, check_records, fingerprint
 from mteb_ext.errors import DataError, MtebExtError, ProtocolError, UndefinedMetricError
 from mteb_ext.metrics.significance import Interval
 from mteb_ext.protocol import (
@@ -125,6 +125,7 @@ class PaperTask(AbsTask):
                 raise DataError(f"there is no such split; there are {', '.join(cls.splits())}.")
             facts = cls._facts(split, subset)
             content = cls.read(cls.source, split, subset)
+            check_records(content)
             return content, cls._verified_revision(content, facts, split)
 
     @classmethod
@@ -303,4 +304,5 @@ def errors_named(task: str, split: str, subset: str) -> Iterator[None]:
         yield
     except MtebExtError as error:
         where = split if subset == DEFAULT_SUBSET else f"{split}, {subset}"
-        raise type(error)(f"{task} ({where}): {error}") from error
+        error.args = (f"{task} ({where}): {error}",)  # the same error: no chain of tracebacks
+        raise

@@ -1,34 +1,85 @@
-"""``mteb-ext run``: evaluate models by name or from folders."""
+"""``mteb-ext run``: evaluate many models on many tasks, here or on a cluster."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from mteb_ext.errors import ModelError
+from mteb_ext.cli.output import print_error, print_line
+from mteb_ext.errors import RunError
 from mteb_ext.running.folders import KINDS
+from mteb_ext.running.plan import STRATEGIES, Cell, Options, Plan, shard, units
 
 if TYPE_CHECKING:
     from mteb_ext.cli.parsing import Commands
+    from mteb_ext.running.models import ModelSpec
+    from mteb_ext.running.store import Store
+    from mteb_ext.running.worker import Event, Job
+
+T = TypeVar("T")
 
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    run = commands.add_parser("run", help="evaluate a model, by name or from a folder")
-    run.add_argument("-m", "--model", required=True, help="a folder, or a name that mteb knows")
-    run.add_argument("-t", "--tasks", nargs="+", required=True, metavar="TASK")
-    run.add_argument("--eval-splits", nargs="+", metavar="SPLIT")
-    run.add_argument("--batch-size", type=int, default=32)
-    run.add_argument("--output-folder", type=Path, default=Path("results"))
-    run.add_argument("--prediction-folder", type=Path, help="write scores by pair, for 'compare'")
+    run = commands.add_parser(
+        "run",
+        help="evaluate models, by name or from folders, on tasks",
+        description="Evaluate every model on every task. What is finished is not run again: after "
+        "a run that was stopped, in whatever way, the same command goes on where it was.",
+    )
+    _add_plan_options(run)
     _add_model_options(run)
+    _add_engine_options(run)
     run.set_defaults(command=_run)
 
 
+def _add_plan_options(run: argparse.ArgumentParser) -> None:
+    what = run.add_argument_group("what is run")
+    what.add_argument(
+        "-m",
+        "--model",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="MODEL",
+        help="folders, and names that mteb or the Hugging Face hub knows",
+    )
+    what.add_argument("-t", "--tasks", nargs="+", action="extend", default=[], metavar="TASK")
+    what.add_argument("-b", "--benchmarks", nargs="+", action="extend", default=[], metavar="NAME")
+    what.add_argument("--eval-splits", nargs="+", default=[], metavar="SPLIT")
+    what.add_argument("--eval-subsets", nargs="+", default=[], metavar="SUBSET")
+    what.add_argument("--batch-size", type=_positive(int), default=32)
+    what.add_argument("--overwrite-strategy", choices=STRATEGIES, default=STRATEGIES[0])
+    what.add_argument(
+        "--no-predictions",
+        dest="predictions",
+        action="store_false",
+        help="do not keep scores by pair or candidate, which 'compare' needs",
+    )
+    what.add_argument(
+        "--plan", type=Path, metavar="FILE", help="models, tasks and options from a file"
+    )
+    what.add_argument(
+        "--save-plan", type=Path, metavar="FILE", help="write such a file, and run nothing"
+    )
+    what.add_argument("--dry-run", action="store_true", help="show the cells, and run nothing")
+    what.add_argument("--output-folder", type=Path, default=Path("results"))
+    what.add_argument(
+        "--prediction-folder",
+        type=Path,
+        help="where predictions go, by model; 'predictions' in the output folder if left out",
+    )
+
+
 def _add_model_options(run: argparse.ArgumentParser) -> None:
-    kind = run.add_mutually_exclusive_group()
+    how = run.add_argument_group("how the models are loaded (a plan file has it by model)")
+    kind = how.add_mutually_exclusive_group()
     kind.add_argument("--kind", choices=KINDS, help="what a folder is run as, where it may be two")
     kind.add_argument(
         "--cross-encoder",
@@ -37,20 +88,22 @@ def _add_model_options(run: argparse.ArgumentParser) -> None:
         const="cross-encoder",
         help="short for --kind cross-encoder",
     )
-    run.add_argument("--name", help="name of a folder's results; made from its path if left out")
-    run.add_argument("--model-revision", metavar="REVISION")
-    run.add_argument("--device", help="for example cpu or cuda:1")
-    run.add_argument(
+    how.add_argument("--name", help="name of a folder's results; made from its path if left out")
+    how.add_argument("--model-revision", metavar="REVISION")
+    how.add_argument(
         "--trust-remote-code", action="store_true", help="run code that comes with the model"
     )
-    run.add_argument(
+    how.add_argument(
         "--model-kwargs",
         type=_json_object,
         default={},
         metavar="JSON",
         help='further arguments of the model\'s class, as {"truncate_dim": 256}',
     )
-    run.add_argument(
+    how.add_argument(
+        "--dtype", help='for example bfloat16; as --model-kwargs {"model_kwargs": {"dtype": …}}'
+    )
+    how.add_argument(
         "--prompt",
         nargs="+",
         action="extend",
@@ -59,6 +112,54 @@ def _add_model_options(run: argparse.ArgumentParser) -> None:
         metavar="KEY=TEXT",
         help="text before queries or documents: query=…, document=…",
     )
+
+
+def _add_engine_options(run: argparse.ArgumentParser) -> None:
+    where = run.add_argument_group("where it is run: in this process, if nothing is said")
+    engine = where.add_mutually_exclusive_group()
+    engine.add_argument("--jobs", type=_positive(int), metavar="N", help="in N processes")
+    engine.add_argument(
+        "--ray",
+        nargs="?",
+        const="local",
+        metavar="ADDRESS",
+        help="on a Ray cluster: auto, host:port or ray://host:port; one is started if left out",
+    )
+    where.add_argument(
+        "--device",
+        nargs="+",
+        default=[],
+        help="for example cpu or cuda:1; with --jobs several, which the processes take in turn",
+    )
+    where.add_argument(
+        "--shard",
+        type=_shard,
+        metavar="I/N",
+        help="only the I-th of N parts, which are disjoint and of about the same cost",
+    )
+    where.add_argument(
+        "--num-cpus", type=_positive(float), default=1, help="CPUs of a job, with --ray"
+    )
+    where.add_argument("--num-gpus", type=float, default=0, help="GPUs of a job, with --ray")
+
+
+def _positive(kind: Callable[[str], T]) -> Callable[[str], T]:
+    def parse(text: str) -> T:
+        value = kind(text)
+        if not value > 0:  # type: ignore[operator]
+            raise argparse.ArgumentTypeError(f"{text} is not above 0")
+        return value
+
+    parse.__name__ = f"positive {kind.__name__}"
+    return parse
+
+
+def _shard(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    number, of = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= number <= of:
+        raise argparse.ArgumentTypeError(f"{text} is not I/N with I from 1 to N")
+    return number, of
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -79,33 +180,146 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    import mteb
-    from mteb.cache import ResultCache
+    from mteb_ext.running.plan_files import write_plan
+    from mteb_ext.running.prepare import cells_of
+    from mteb_ext.running.store import Store
 
-    from mteb_ext.running.models import load_model
+    plan = _plan(arguments)
+    cells = cells_of(plan)
+    if arguments.save_plan:
+        _write(arguments.save_plan, write_plan(plan))
+        return
+    predictions = arguments.prediction_folder
+    store = Store(arguments.output_folder.absolute(), predictions and predictions.absolute())
+    if arguments.dry_run:
+        _show(plan, _chosen(cells, arguments.shard), store)
+        return
+    store.check()
+    _do(plan, _chosen(cells, arguments.shard), store, arguments)
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    from mteb_ext.running.plan_files import read_plan
+    from mteb_ext.running.prepare import with_distinct_names
+    from mteb_ext.running.tasks import tasks_of_benchmarks
+
+    if arguments.plan:
+        if arguments.model or arguments.tasks or arguments.benchmarks:
+            raise RunError("--plan names models and tasks already: leave -m, -t and -b out.")
+        plan = read_plan(arguments.plan)
+        return replace(plan, models=with_distinct_names(plan.models))
+    tasks = [*arguments.tasks, *tasks_of_benchmarks(arguments.benchmarks)]
+    if not arguments.model or not tasks:
+        raise RunError("say what to run: -m MODEL… and -t TASK… or -b BENCHMARK…, or --plan FILE.")
+    if len(arguments.model) > 1 and (arguments.name or arguments.model_revision):
+        raise RunError("--name and --model-revision are one model's: use --plan for several.")
+    models = [_model(name, arguments) for name in dict.fromkeys(arguments.model)]
+    options = Options(
+        tuple(arguments.eval_splits),
+        tuple(arguments.eval_subsets),
+        arguments.batch_size,
+        arguments.overwrite_strategy,
+        arguments.predictions,
+    )
+    return Plan(with_distinct_names(models), tuple(dict.fromkeys(tasks)), options)
+
+
+def _model(name: str, arguments: argparse.Namespace) -> ModelSpec:
+    from mteb_ext.running.models import ModelSpec
+
+    spec = ModelSpec(
+        name,
+        arguments.kind,
+        arguments.name,
+        arguments.model_revision,
+        arguments.trust_remote_code,
+        _model_kwargs(arguments),
+        dict(arguments.prompt),
+    )
+    # --kind speaks of folders; a model by name among them is what it is.
+    return spec if spec.folder or len(arguments.model) == 1 else replace(spec, kind=None)
+
+
+def _model_kwargs(arguments: argparse.Namespace) -> dict[str, Any]:
+    given: dict[str, Any] = dict(arguments.model_kwargs)
+    if arguments.dtype:
+        given["model_kwargs"] = {**given.get("model_kwargs", {}), "dtype": arguments.dtype}
+    return given
+
+
+def _chosen(cells: Sequence[Cell], part: tuple[int, int] | None) -> list[Cell]:
+    """The cells of a shard, or all."""
+    if part is None:
+        return list(cells)
+    mine = {(unit.model, task) for unit in shard(cells, *part) for task in unit.tasks}
+    return [cell for cell in cells if (cell.model, cell.task) in mine]
+
+
+def _do(plan: Plan, cells: Sequence[Cell], store: Store, arguments: argparse.Namespace) -> None:
+    from mteb_ext.running.progress import Progress
+
+    costs = {(cell.model, cell.task): cell.cost for cell in cells}
+    try:
+        with Progress(costs) as progress:
+            for event in _events(plan, cells, store, arguments):
+                progress.take(event)
+    except KeyboardInterrupt:
+        print_error("stopped; the same command goes on where it was")
+        raise
+    print_line(f"Results are in {store.folder / 'results'}.")
+    for event in progress.failed:
+        log = f" (log: {event.log})" if event.log else ""
+        print_error(f"{event.name} {event.task}: {event.message}{log}")
+    if progress.failed:
+        raise RunError(f"{len(progress.failed)} of {len(cells)} cells failed.")
+
+
+def _events(
+    plan: Plan, cells: Sequence[Cell], store: Store, arguments: argparse.Namespace
+) -> Iterator[Event]:
+    from mteb_ext.running import engines
+    from mteb_ext.running.on_ray import RayCluster
+
+    def jobs(n_workers: int) -> list[Job]:
+        from mteb_ext.running.prepare import jobs_of
+
+        device = arguments.device[0] if arguments.device else None
+        return jobs_of(plan, units(cells, n_workers), store, device=device, command=sys.argv)
+
+    if arguments.ray:
+        address = None if arguments.ray == "local" else arguments.ray
+        cluster = RayCluster(address, arguments.num_cpus, arguments.num_gpus)
+        try:
+            yield from cluster.run(jobs(cluster.n_workers))
+        finally:
+            cluster.close()
+    elif arguments.jobs:
+        yield from engines.run_in_processes(jobs(arguments.jobs), arguments.jobs, arguments.device)
+    else:
+        yield from engines.run_here(jobs(1))
+
+
+def _show(plan: Plan, cells: Sequence[Cell], store: Store) -> None:
+    """Print the cells, what there is of them, and about how long the rest takes."""
+    from mteb_ext.running.progress import duration
     from mteb_ext.running.tasks import task_of_run
 
-    tasks = [task_of_run(name, arguments.eval_splits) for name in arguments.tasks]
-    model = load_model(
-        arguments.model,
-        kind=arguments.kind,
-        name=arguments.name,
-        revision=arguments.model_revision,
-        device=arguments.device,
-        trust_remote_code=arguments.trust_remote_code,
-        model_kwargs=arguments.model_kwargs,
-        prompts=dict(arguments.prompt),
+    options, left = plan.options, 0.0
+    for cell in cells:
+        task = task_of_run(cell.task, options.eval_splits, options.eval_subsets)
+        meta = plan.models[cell.model].meta
+        again = options.overwrite_strategy == "always"
+        finished = not again and store.finished(meta, task) is not None
+        left += 0 if finished else cell.cost
+        state = "finished" if finished else f"about {duration(cell.cost)}"
+        print_line(f"{meta.name} {meta.revision} {cell.task}: {state}")
+    print_line(
+        f"{len(cells)} cells; what is not finished takes about {duration(left)} on 2 CPU cores."
     )
+
+
+def _write(path: Path, text: str) -> None:
     try:
-        cache = ResultCache(arguments.output_folder)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ModelError(
-            f"{arguments.output_folder} cannot be written: {error.strerror}."
-        ) from error
-    mteb.evaluate(
-        model,
-        tasks,
-        cache=cache,
-        encode_kwargs={"batch_size": arguments.batch_size},
-        prediction_folder=arguments.prediction_folder,
-    )
+        raise RunError(f"{path} cannot be written: {error.strerror or error}.") from error

@@ -32,9 +32,11 @@ def comparison_tables(compared: Compared) -> Iterator[Table]:
     whole = compared.pairs[_is_whole(compared.pairs)]
     n_single = len(compared.pairs) - len(whole)
     notes = [f"{n_single} more on single subsets: --format csv or json."] if n_single else []
-    yield _pairs_table(whole, [*caption(compared), RESOLVABLE, *notes])
-    if len(compared.published):
-        yield _published_table(compared.published)
+    yield _pairs_table(whole, [*caption(compared, bold=False), RESOLVABLE, *notes])
+    sets = compared.scores[_is_whole(compared.scores)][["task", "subset", "metric"]]
+    published = compared.published.merge(sets.drop_duplicates(), on=list(sets))
+    if len(published):
+        yield _published_table(published)
 
 
 RESOLVABLE = (
@@ -43,30 +45,28 @@ RESOLVABLE = (
 )
 
 
-def caption(compared: Compared) -> list[str]:
+def caption(compared: Compared, *, bold: bool) -> list[str]:
     """What a table of scores must say: tests, correction, level, marks and editions of the data."""
     pairs, scores = compared.pairs, compared.scores
     whole = pairs[_is_whole(pairs)]
-    tests = {
-        test: ", ".join(dict.fromkeys(of_test["metric"]))
-        for test, of_test in whole.groupby("test", sort=False)
-    }
+    metrics: dict[str, dict[str, None]] = {}
+    for row in _rows(whole):
+        metrics.setdefault(row.test, {})[_set(row)[-1]] = None
+    tests = "; ".join(f"{test} ({', '.join(names)})" for test, names in metrics.items())
     if (scores["beside_baseline"] == "").all():
-        marks = (
-            "Models that share a letter do not differ significantly; bold: significantly better "
-            "than every other model."
-        )
+        marks = "Models that share a letter do not differ significantly."
+        marks += " Bold: significantly better than every other model." if bold else ""
         family = "all pairs of models"
     else:
         baseline = scores.loc[scores["beside_baseline"] == "baseline", "run"].iloc[0]
         marks = f"+ and -: significantly better and worse than {baseline}."
         family = f"all models beside {baseline}"
     data = dict.fromkeys(
-        f"{row.task} {row.edition} ({row.dataset_revision[:20]})" for row in _rows(scores)
+        f"{row.task} {row.edition} ({row.dataset_revision[:19]})" for row in _rows(scores)
     )
     return [
-        f"Tests: {'; '.join(f'{test} ({metrics})' for test, metrics in tests.items())}. "
-        f"Two-sided, at the 5% level, corrected on each test set for {family} (max-T).",
+        f"Tests: {tests}. Two-sided, at the 5% level, corrected on each test set for {family} "
+        "(max-T).",
         marks,
         f"Data: {'; '.join(data)}.",
         *compared.remarks,
@@ -165,6 +165,7 @@ class _Markup:
     text: Callable[[str], str]
     bold: Callable[[str], str]
     superscript: Callable[[str], str]
+    value: Callable[[str], str] = str
 
 
 def _matrix(
@@ -179,7 +180,7 @@ def _matrix(
     sets = list(dict.fromkeys(map(_set, _rows(whole))))
     cells: dict[str, dict[tuple[str, ...], str]] = {}
     for row in _rows(whole):
-        value = number(row.value)
+        value = markup.value(number(row.value))
         mark = row.letters or {"better": "+", "worse": "-"}.get(row.beside_baseline, "")
         cell = markup.bold(value) if row.best else value
         cells.setdefault(row.run, {})[_set(row)] = cell + (markup.superscript(mark) if mark else "")
@@ -200,7 +201,7 @@ def to_latex(compared: Compared) -> str:
         "% needs \\usepackage{booktabs}, and LuaLaTeX or XeLaTeX for names beyond Latin letters",
         "\\begin{table}",
         "\\centering",
-        f"\\caption{{{_LATEX.text(' '.join(caption(compared)))}}}",
+        f"\\caption{{{_LATEX.text(' '.join(caption(compared, bold=True)))}}}",
         "\\label{tab:comparison}",
         f"\\begin{{tabular}}{{l{'l' * len(header)}}}",
         "\\toprule",
@@ -227,7 +228,7 @@ def to_markdown(compared: Compared) -> str:
     ]
     pairs = _pairs_table(compared.pairs[_is_whole(compared.pairs)], [])
     differences = [[_MARKDOWN.text(cell) for cell in row] for row in (pairs.columns, *pairs.rows)]
-    notes = [_MARKDOWN.text(line) for line in (*caption(compared), RESOLVABLE)]
+    notes = [_MARKDOWN.text(line) for line in (*caption(compared, bold=True), RESOLVABLE)]
     parts = [_markdown_table(scores), _markdown_table(differences), *notes]
     return "\n\n".join(parts) + "\n"
 
@@ -250,7 +251,7 @@ def to_html(compared: Compared) -> str:
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Comparison</title>',
         _html_table("Scores", scores),
         _html_table("Differences", differences),
-        *(f"<p>{_HTML.text(line)}</p>" for line in (*caption(compared), RESOLVABLE)),
+        *(f"<p>{_HTML.text(line)}</p>" for line in (*caption(compared, bold=True), RESOLVABLE)),
     ]
     return "\n".join(lines) + "\n</html>\n"
 
@@ -296,6 +297,10 @@ def _printable(value: Any) -> Any:  # noqa: ANN401 - a cell
     return printable(value) if isinstance(value, str) else value
 
 
+def _minus(text: str) -> str:
+    return text.replace("-", "$-$")  # a hyphen is no minus sign
+
+
 _TEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -305,7 +310,8 @@ _TEX = {
 _LATEX = _Markup(
     text=lambda text: "".join(_TEX.get(char, char) for char in printable(text)),
     bold="\\textbf{{{}}}".format,
-    superscript="\\textsuperscript{{{}}}".format,
+    superscript=lambda mark: f"\\textsuperscript{{{_minus(mark)}}}",
+    value=_minus,
 )
 _MARKDOWN = _Markup(
     text=lambda text: re.sub(

@@ -38,7 +38,7 @@ LEVEL = 0.05
 
 RANDOMISATION = "paired randomisation test over queries"
 WILLIAMS = "Williams' test"
-INFLUENCE = "difference over its standard error"
+WALD = "Wald test of the difference"
 
 _TEST_SET = (
     *("task", "split", "subset", "metric", "n", "unit", "subsets", "all_subsets"),
@@ -176,7 +176,7 @@ class _TestSet:
 
     def _values_of(self, cell: Cell, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if not isinstance(cell.gold, PairGold):
-            return np.mean(rows, axis=1)
+            return np.asarray(rows.mean(axis=1))
         correlate, values = COEFFICIENTS[correlation_metric(self.metric)[1]], []
         for run, scores in zip(self.runs, rows, strict=True):
             with cell.named(run):
@@ -201,7 +201,7 @@ class _TestSet:
         if not self.of_pairs:
             return RANDOMISATION
         is_pearson = correlation_metric(self.metric)[1] == "pearson"
-        return WILLIAMS if is_pearson and len(self.cells) == 1 else INFLUENCE
+        return WILLIAMS if is_pearson and len(self.cells) == 1 else WALD
 
     def of_runs(self, runs: Collection[str]) -> _TestSet:
         """The same of some of the runs."""
@@ -372,7 +372,7 @@ class _Results:
         return Compared(
             scores.drop(columns="order"),
             pairs.astype(counts),
-            _published(scores),
+            published_beside(scores),
             pd.DataFrame(self.groups, columns=list(GROUP_COLUMNS)),
             list(self.remarks),
         )
@@ -401,8 +401,13 @@ def _beside(difference: float, comparisons: Sequence[Comparison]) -> str:
     return "better" if difference > 0 else "worse"
 
 
-def _published(scores: pd.DataFrame) -> pd.DataFrame:
-    """The published numbers of the variants that the scores follow, the best first."""
+def published_beside(scores: pd.DataFrame) -> pd.DataFrame:
+    """The published numbers of the variants that scores follow, the best of each first.
+
+    Args:
+        scores: Rows with task, split, subset, metric and edition; test scores on a paper's own
+            data have published numbers.
+    """
     import pandas as pd
 
     sets = scores[(scores["edition"] == PAPERS) & (scores["split"] == "test")]
@@ -411,7 +416,8 @@ def _published(scores: pd.DataFrame) -> pd.DataFrame:
     for task, subset, key in sets.itertuples(index=False):
         for variant in VARIANTS.values():
             names = [name for name, follows in variant.keys.items() if follows == key]
-            if names and subset in variant.subsets.get(task, ()):
+            computed = subset or variant.mean_of  # a mean of other subsets is none of ours
+            if names and computed and subset in variant.subsets.get(task, ()):
                 rows = load_published(task, variant=variant.id)
                 found.append(rows[(rows["subset"] == subset) & rows["metric"].isin(names)])
     order = ["task", "subset", "metric", "variant", "value"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,16 +60,33 @@ class ModelSpec:
         path = Path(self.model).expanduser()
         return path if path.is_dir() else None
 
+    @cached_property
     def meta(self) -> ModelMeta:
         """What mteb keeps the model's results by; nothing is loaded.
 
         Raises:
             ModelError: If there is no such model.
         """
+        self.check()
+        return self._meta_of_folder(self.folder) if self.folder else self._meta_of_name()
+
+    def check(self) -> None:
+        """See whether the model can be there, by what costs nothing.
+
+        Raises:
+            ModelError: If it cannot, or if the user must say which kind it is.
+        """
         _check_prompts(self.prompts)
         if self.name is not None and not _NAME.fullmatch(self.name):
             raise ModelError(f"the name {self.name!r} is not like organisation/model.")
-        return self._meta_of_folder(self.folder) if self.folder else self._meta_of_name()
+        if self.folder:
+            kind_of_folder(self.folder, self.kind)
+            return
+        self._check_that_it_can_be_a_name()
+        if self.kind is not None or self.name is not None:
+            raise ModelError(
+                f"{self.model} is no folder, and only a folder's model can be given a kind or name."
+            )
 
     def load(self, device: str | None = None) -> Any:  # noqa: ANN401 - one of mteb's protocols
         """Load the model.
@@ -76,7 +94,7 @@ class ModelSpec:
         Raises:
             ModelError: If it cannot be loaded, or some of its weights would be random.
         """
-        meta = self.meta()
+        meta = self.meta
         _check_device(device)
         if self.folder is None:
             return self._load_by_name(meta, device)
@@ -107,11 +125,6 @@ class ModelSpec:
         import mteb
         from mteb.models.model_implementations import MODEL_REGISTRY
 
-        self._check_that_it_can_be_a_name()
-        if self.kind is not None or self.name is not None:
-            raise ModelError(
-                f"{self.model} is no folder, and only a folder's model can be given a kind or name."
-            )
         try:
             meta = mteb.get_model_meta(self.model, self.revision, fetch_from_hf=True)
         except ValueError as error:  # another revision than the registry's

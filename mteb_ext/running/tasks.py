@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def task_of_run(
     name: str,
-    eval_splits: Sequence[str] | None = None,
-    eval_subsets: Sequence[str] | None = None,
+    eval_splits: Sequence[str] = (),
+    eval_subsets: Sequence[str] = (),
 ) -> AbsTask:
     """A task by its name, reduced to some splits and subsets.
 
@@ -26,14 +26,14 @@ def task_of_run(
     from mteb_ext.bases import PaperTask
 
     try:
-        task = mteb.get_task(name, eval_splits=eval_splits)
+        task = mteb.get_task(name, eval_splits=list(eval_splits) or None)
     except KeyError as error:
         raise DataError(
             f"there is no task {name!r}. {error.args[0].removeprefix('KeyError: ')}"
         ) from None
     if isinstance(task, PaperTask):
-        _check_names(name, "split", eval_splits or (), task.splits())
-    if eval_subsets is None:
+        _check_names(name, "split", eval_splits, task.splits())
+    if not eval_subsets:
         return task
     there = list(task.hf_subsets)
     _check_names(name, "subset", eval_subsets, there)

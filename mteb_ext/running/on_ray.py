@@ -1,0 +1,167 @@
+"""The Ray engine: jobs as tasks of a Ray cluster, which places them and retries lost ones."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mteb_ext.errors import RunError
+from mteb_ext.running.store import Store
+from mteb_ext.running.worker import Event, Job, Worker
+
+_RETRIES = 3  # of a job whose worker or node is lost; finished cells are not run again
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """An event, and the files of its cell where the worker cannot write to the output folder."""
+
+    event: Event
+    files: dict[str, bytes]
+
+
+class RayCluster:
+    """A connection to a Ray cluster.
+
+    Attributes:
+        n_workers: How many jobs it can do at a time.
+    """
+
+    def __init__(self, address: str | None, num_cpus: float, num_gpus: float) -> None:
+        """Connect to a cluster, or start one on this machine.
+
+        Args:
+            address: ``"auto"``, ``"host:port"`` or ``"ray://host:port"``; None to start one.
+            num_cpus: CPUs that a job takes.
+            num_gpus: GPUs that a job takes.
+
+        Raises:
+            RunError: If ray is not installed, or the cluster cannot be reached or has too little.
+        """
+        try:
+            ray: Any = import_module("ray")
+        except ImportError:
+            raise RunError("--ray needs ray: pip install 'mteb-ext[ray]'.") from None
+        self._ray = ray
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        except Exception as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+            raise RunError(
+                f"the Ray cluster {address or 'on this machine'} cannot be reached: {reason}"
+            ) from error
+        self._resources = {"num_cpus": num_cpus, "num_gpus": num_gpus}
+        self.n_workers = self._count_workers(ray.cluster_resources())
+
+    def _count_workers(self, there: dict[str, float]) -> int:
+        counts = [
+            int(there.get(name, 0) // wanted)
+            for name, wanted in (
+                ("CPU", self._resources["num_cpus"]),
+                ("GPU", self._resources["num_gpus"]),
+            )
+            if wanted
+        ]
+        if not counts or min(counts) < 1:
+            raise RunError(
+                f"the Ray cluster has {there.get('CPU', 0):g} CPUs and {there.get('GPU', 0):g} "
+                f"GPUs, and a job takes {self._resources['num_cpus']:g} and "
+                f"{self._resources['num_gpus']:g}."
+            )
+        return min(counts)
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Event]:
+        """Run jobs on the cluster.
+
+        Workers write into the output folder where they see it; where they do not, the files of each
+        cell come back through Ray's object store.
+
+        Args:
+            jobs: The jobs, longest first.
+
+        Yields:
+            What becomes of each cell, as it happens.
+        """
+        ray = self._ray
+        remote = ray.remote(
+            num_returns="streaming", max_retries=_RETRIES, retry_exceptions=False, **self._resources
+        )(_do)
+        token = f"seen-{uuid.uuid4().hex}"
+        for folder in {job.store.folder for job in jobs}:
+            (folder / ".running" / token).touch()
+        pending = {
+            remote.remote(replace(job, model=replace(job.model)), token): job for job in jobs
+        }
+        settled: dict[Any, set[str]] = {stream: set() for stream in pending}
+        try:
+            while pending:
+                (stream, *_), _ = ray.wait(list(pending), num_returns=1)
+                job = pending[stream]
+                try:
+                    delivery: Delivery = ray.get(next(stream))
+                except StopIteration:
+                    del pending[stream]
+                    continue
+                except ray.exceptions.RayError as error:
+                    del pending[stream]
+                    lost = [task for task in job.tasks if task not in settled[stream]]
+                    reason = str(error).strip().splitlines()[0]
+                    for task in lost:
+                        yield Event(job.index, task, "failed", job.model.model, message=reason)
+                    continue
+                _write(delivery.files, job.store)
+                if delivery.event.status != "started":
+                    settled[stream].add(delivery.event.task)
+                yield delivery.event
+        finally:
+            for folder in {job.store.folder for job in jobs}:
+                (folder / ".running" / token).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Disconnect; a cluster that was started for this run ends."""
+        self._ray.shutdown()
+
+
+def _do(job: Job, token: str) -> Iterator[Delivery]:
+    """Do a job in a Ray worker."""
+    if (job.store.folder / ".running" / token).exists():
+        for event in Worker(job).run():
+            yield Delivery(event, {})
+        return
+    with tempfile.TemporaryDirectory() as home:
+        own = Store(Path(home))
+        own.check()
+        for event in Worker(replace(job, store=own)).run():
+            yield Delivery(event, _files_of(event, job, own))
+
+
+def _files_of(event: Event, job: Job, own: Store) -> dict[str, bytes]:
+    """The files of a cell, by their place in the output folder, in the order of writing."""
+    if event.status != "done":
+        return {}
+    meta, task = job.model.meta, event.task
+    result = own.result(meta, task)
+    paths = [
+        result.with_name("model_meta.json"),
+        own.log(meta, task),
+        own.predictions(meta, task),
+        own.stamp(meta, task),
+        result,
+    ]
+    return {str(path.relative_to(own.folder)): path.read_bytes() for path in paths if path.exists()}
+
+
+def _write(files: dict[str, bytes], store: Store) -> None:
+    for name, content in files.items():
+        target = store.folder / name
+        if name.startswith("predictions/") and store.prediction_folder:
+            target = store.prediction_folder / name.removeprefix("predictions/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        unfinished.write_bytes(content)
+        unfinished.replace(target)

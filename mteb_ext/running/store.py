@@ -1,0 +1,204 @@
+"""The output folder of a run: mteb's layout, written as a whole or not at all.
+
+::
+
+    results/MODEL/REVISION/TASK.json              mteb's result file; where it is, the cell is done
+    results/MODEL/REVISION/TASK.stamp             what made it, see stamp.py
+    predictions/MODEL/REVISION/TASK_predictions.json
+    logs/MODEL/REVISION/TASK.log
+    .running/                                     cells that are being run, and their locks
+
+A cell is run in a folder of its own, and its files are moved into place when it is done, the result
+last. Whoever runs a cell holds its lock; the operating system lets go of it when the process ends,
+in whatever way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mteb.results import TaskResult
+
+from mteb_ext.bases import PaperTask
+from mteb_ext.errors import RunError
+
+if TYPE_CHECKING:
+    from mteb.abstasks import AbsTask
+    from mteb.models import ModelMeta
+
+STAMP_SUFFIX = ".stamp"  # not .json: mteb takes every JSON file there for a result
+
+
+@dataclass(frozen=True)
+class Store:
+    """Where the files of a run are.
+
+    Attributes:
+        folder: The output folder.
+        prediction_folder: Where predictions go, if not into ``predictions`` in the output folder.
+    """
+
+    folder: Path
+    prediction_folder: Path | None = None
+
+    def result(self, meta: ModelMeta, task: str) -> Path:
+        """The result file of mteb."""
+        return self.folder / "results" / _place(meta) / f"{task}.json"
+
+    def stamp(self, meta: ModelMeta, task: str) -> Path:
+        """What made the result."""
+        return self.result(meta, task).with_suffix(STAMP_SUFFIX)
+
+    def predictions(self, meta: ModelMeta, task: str) -> Path:
+        """The prediction file of mteb."""
+        root = self.prediction_folder or self.folder / "predictions"
+        return root / _place(meta) / f"{task}_predictions.json"
+
+    def log(self, meta: ModelMeta, task: str) -> Path:
+        """What was said while the cell was run."""
+        return self.folder / "logs" / _place(meta) / f"{task}.log"
+
+    def check(self) -> None:
+        """Make the output folder.
+
+        Raises:
+            RunError: If it cannot be written.
+        """
+        try:
+            (self.folder / ".running").mkdir(parents=True, exist_ok=True)
+            probe = self.folder / ".running" / f"probe-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise RunError(
+                f"the output folder {self.folder} cannot be written: {error.strerror or error}."
+            ) from error
+
+    def finished(self, meta: ModelMeta, task: AbsTask) -> TaskResult | None:
+        """The result of a cell, if nothing of it is missing and it is on the task's data."""
+        result = _read_result(self.result(meta, task.metadata.name))
+        if result is None or result.get_missing_evaluations(task):
+            return None
+        return result if result.dataset_revision == _data_revision(task, result) else None
+
+    @contextmanager
+    def claim(self, meta: ModelMeta, task: str, *, wait: bool = False) -> Iterator[Path | None]:
+        """Hold a cell while it is run.
+
+        Args:
+            meta: The model.
+            task: The task.
+            wait: Whether to wait for another process that holds it.
+
+        Yields:
+            An empty folder to run it in; None if another process holds the cell.
+        """
+        from filelock import FileLock, Timeout
+
+        key = hashlib.sha256(str(_place(meta)).encode()).hexdigest()[:12]
+        place = self.folder / ".running" / f"{task}-{key}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(f"{place}.lock", timeout=-1 if wait else 0)
+        try:
+            lock.acquire()
+        except Timeout:
+            yield None
+            return
+        try:
+            shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
+            place.mkdir()
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+            lock.release()
+
+    def begin(self, place: Path, meta: ModelMeta, task: AbsTask, *, predictions: bool) -> None:
+        """Copy what there is of an unfinished cell, so that mteb adds what is missing.
+
+        Scores on other data are left out, and where predictions are wanted so are those without:
+        a prediction file holds all that its result does. A task of this package is evaluated as a
+        whole where that makes all that there was: some of its results are over subsets together.
+        """
+        name, inside = task.metadata.name, Store(place)
+        result = _read_result(self.result(meta, name))
+        if result is None or result.dataset_revision != _data_revision(task, result):
+            return
+        if isinstance(task, PaperTask) and _is_made_again(result, task):
+            return
+        files = [(self.result(meta, name), inside.result(meta, name))]
+        if predictions:
+            files.append((self.predictions(meta, name), inside.predictions(meta, name)))
+        if all(mine.exists() for mine, _ in files):
+            for mine, theirs in files:
+                theirs.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(mine, theirs)
+
+    def finish(self, place: Path, meta: ModelMeta, task: str) -> None:
+        """Move the files of a cell into place, the result last."""
+        inside = Store(place)
+        beside = inside.result(meta, task).parent
+        _append_run_settings(beside, self.result(meta, task).parent)
+        for source, target in (
+            (beside / "model_meta.json", self.result(meta, task).with_name("model_meta.json")),
+            (inside.predictions(meta, task), self.predictions(meta, task)),
+            (inside.stamp(meta, task), self.stamp(meta, task)),
+            (inside.result(meta, task), self.result(meta, task)),
+        ):
+            if source.exists():
+                _move(source, target)
+
+
+def _place(meta: ModelMeta) -> Path:
+    """Where mteb keeps a model's results, as ``ResultCache.get_task_result_path`` has it."""
+    place = Path(meta.model_name_as_path()) / str(meta.revision)
+    return place / "experiments" / meta.experiment_name if meta.experiment_name else place
+
+
+def _read_result(path: Path) -> TaskResult | None:
+    """A result file; None where there is none, or a damaged one, as a killed mteb leaves it."""
+    if not path.exists():
+        return None
+    try:
+        return TaskResult.from_disk(path)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_made_again(result: TaskResult, task: AbsTask) -> bool:
+    """Whether all that a result holds is part of what a task is to be evaluated on."""
+    return all(
+        split in task.eval_splits and score["hf_subset"] in task.hf_subsets
+        for split, scores in result.scores.items()
+        for score in scores
+    )
+
+
+def _data_revision(task: AbsTask, result: TaskResult) -> str:
+    """The revision of the data that the task would be evaluated on."""
+    other = result.dataset_revision != task.metadata.revision
+    if other and isinstance(task, PaperTask) and task.editions_differ:
+        task.load_data()  # which edition this is shows in the files only
+    return str(task.metadata.revision)
+
+
+def _append_run_settings(source: Path, target: Path) -> None:
+    """Add what mteb notes of a run; it reads the last line of a task, split and subset."""
+    settings = source / "run_settings.jsonl"
+    if settings.exists():
+        target.mkdir(parents=True, exist_ok=True)
+        with (target / settings.name).open("ab") as file:
+            file.write(settings.read_bytes())
+
+
+def _move(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.move(source, unfinished)  # copies where the other is another file system
+    unfinished.replace(target)
