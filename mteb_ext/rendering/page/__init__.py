@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -46,13 +47,20 @@ def report_page(data: PageData, command: str, version: str) -> str:
     """
     try:
         import altair  # noqa: F401
-        import vl_convert
+        import vl_convert  # noqa: F401
     except ImportError as error:
         raise MtebExtError(
             f"the report page needs {error.name}: pip install 'mteb-ext[report]'"
         ) from error
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return _Page(data).html(command, version, bundle)
+    return _Page(data).html(command, version, _bundle())
+
+
+@cache
+def _bundle() -> str:
+    """Vega-Embed and all that it needs, as one script; it takes seconds to make."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
 
 
 class _Page:
