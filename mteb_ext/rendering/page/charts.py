@@ -24,7 +24,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
     *("#000000", "#E69F00", "#56B4E9", "#009E73"),
     *("#0072B2", "#D55E00", "#CC79A7"),
 )
-_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, BLACK, ORANGE, SKY)
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _GREY = "#767676"
 
@@ -53,7 +53,7 @@ def forest(rows: pd.DataFrame, published: pd.DataFrame, description: str) -> Spe
     """
     runs = _values(rows, "run", "value", "low", "high")
     for row in runs:
-        row["name"] = f"{row['run']}: {number(row['value'])}"
+        row["name"] = f"{number(row['value'])} {row['run']}"
         row["interval"] = interval(row["low"] or math.nan, row["high"] or math.nan)
     others = _published_rows(published)
     domain = _domain([*rows["value"], *rows["low"], *rows["high"], *(o["best"] for o in others)])
@@ -105,7 +105,7 @@ def _published_rows(published: pd.DataFrame) -> list[dict[str, Any]]:
         best = group.iloc[0]
         names = " and ".join(dict.fromkeys(group[group["value"] == best["value"]]["system"]))
         count = f"{len(group)} ambiguous" if ambiguous else f"{len(group)}"
-        name = f"Published ({count}), best: {number(best['value'], best['decimals'])}"
+        name = f"{number(best['value'], best['decimals'])} best published ({count}):"
         rows.append(
             {
                 "run": f"published, {ambiguous}",
@@ -179,7 +179,7 @@ def distribution(rows: pd.DataFrame, description: str) -> Spec:
     means = [row for row in bins if row["low"] == 0]
     means.sort(key=lambda row: (-row["mean"], row["run"]))
     for row in means:
-        row["name"] = f"{row['run']}: mean {number(row['mean'])}"
+        row["name"] = f"{number(row['mean'])} {row['run']}"
     y = _rows_axis([row["run"] for row in means])
     shown = [row for row in bins if row["queries"]]
     x = alt.X("low:Q").scale(domain=[0, 1]).title(printable(str(rows["metric"].iloc[0])))
@@ -213,7 +213,7 @@ def ties(rows: pd.DataFrame, description: str) -> Spec:
     runs = _values(rows, "run", "worst", "best", "expected", "trec_eval", "tied", "n")
     runs.sort(key=lambda row: (-row["expected"], row["run"]))
     for row in runs:
-        row["name"] = f"{row['run']}: {number(row['worst'])} to {number(row['best'])}"
+        row["name"] = f"{number(row['worst'])} to {number(row['best'])} {row['run']}"
     points = [
         {"run": row["run"], "order": order, "value": row[key]}
         for row in runs
