@@ -65,4 +65,21 @@ class StockRetrieval(AbsTaskRetrieval):
         self.data_loaded = True
 
 
-TASKS = (StockSTS, StockRetrieval)
+class StockSubsets(AbsTaskRetrieval):
+    """Two subsets, of one query and of three."""
+
+    metadata = metadata("StockSubsets", "Reranking", "mrr_at_10").model_copy(
+        update={"eval_langs": {"x": ["eng-Latn"], "y": ["eng-Latn"]}}
+    )
+
+    def load_data(self, **kwargs):
+        self.dataset = {
+            subset: {"test": {"relevant_docs": qrels, "top_ranked": None}}
+            for subset, qrels in SUBSET_QRELS.items()
+        }
+        self.data_loaded = True
+
+
+SUBSET_QRELS = {"x": {"q1": {"d1": 1}}, "y": {f"q{i}": {"d1": 1} for i in (1, 2, 3)}}
+
+TASKS = (StockSTS, StockRetrieval, StockSubsets)

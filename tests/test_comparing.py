@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 
+import mteb
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ToyEncoder, spread, toy_meta
 from scipy import stats
 from stock_tasks import write_predictions
 
 from mteb_ext import load_dataset
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, UndefinedMetricError
+from mteb_ext.metrics.comparison import compare_means_of
 from mteb_ext.metrics.significance import holm
 from mteb_ext.rendering.compare import FORMATS, comparison_tables
 from mteb_ext.rendering.table import plain_lines
@@ -89,6 +93,8 @@ def test_scores_and_differences_of_a_ranking(predictions):
         signs = np.array(np.meshgrid(*[[1, -1]] * len(paired))).reshape(len(paired), -1)
         means = signs.T @ paired / len(paired)
         assert row.p == pytest.approx(np.mean(np.abs(means) >= abs(paired.mean()) - 1e-12))
+        interval = stats.ttest_rel(values[row.first], values[row.second]).confidence_interval()
+        assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
         assert row.p <= row.p_adjusted <= holm(compared.pairs["p"])[row.Index] + 1e-12
         assert row.significant == (row.p_adjusted <= 0.05)
         assert (row.n, row.unit) == (10, "queries")
@@ -125,6 +131,44 @@ def test_letters_and_the_best(predictions):
     pairs = compare_runs([predictions], ["STS17SemEval.sample"]).pairs
     mine = pairs[(pairs["subset"] == "") & (pairs["first"] == "test/good")]
     assert list(best["run"]) == (["test/good"] if mine["significant"].all() else [])
+
+
+@pytest.mark.parametrize(("p_adjusted", "significant"), [(0.06, False), (0.04, True)])
+def test_significant_is_what_is_so_after_the_correction(
+    predictions, monkeypatch, p_adjusted, significant
+):
+    def corrected(values, baseline=None):
+        found = compare_means_of(values, baseline=baseline)
+        return [replace(c, p=0.01, p_adjusted=p_adjusted) for c in found]
+
+    monkeypatch.setattr("mteb_ext.results.comparing.compare_means_of", corrected)
+    compared = compare_runs([predictions], ["WikiQA.sample"])
+    assert set(compared.pairs["significant"]) == {significant}
+    assert list(compared.scores["letters"]) == (["a", "b", "c"] if significant else ["a"] * 3)
+    assert list(compared.scores["best"]) == [significant, False, False]
+    beside = compare_runs([predictions], ["WikiQA.sample"], baseline="test/fair").scores
+    assert ("same" in set(beside["beside_baseline"])) != significant
+
+
+def test_a_mean_over_subsets_of_queries_counts_subsets_alike(stock, tmp_path, caplog):
+    for model, first, others in (("a", 1, [2, 2, 2]), ("b", 2, [1, 1, 2])):
+        ranks = {"x": [first], "y": others}
+        held = {
+            subset: {
+                "test": {f"q{i}": {"d1": -float(rank), "d2": -1.5} for i, rank in enumerate(r, 1)}
+            }
+            for subset, r in ranks.items()
+        }
+        write_predictions(tmp_path / model, "StockSubsets", held, model=model)
+    compared = compare_runs([tmp_path])
+    whole = compared.scores[compared.scores["subset"] == ""]
+    values = dict(zip(whole["run"], whole["value"], strict=True))
+    assert values == pytest.approx({"a": (1 + 1 / 2) / 2, "b": (1 / 2 + 5 / 6) / 2})
+    (row,) = compared.pairs[compared.pairs["subset"] == ""].itertuples()
+    assert row.difference == pytest.approx(values["a"] - values["b"])
+    assert (row.n, row.subsets, row.wins, row.ties, row.losses) == (4, 2, 1, 1, 2)
+    assert set(compared.scores["subset"]) == {"", "y"}
+    assert "StockSubsets (test, x) is skipped: comparing means needs" in caplog.text
 
 
 def test_the_order_of_folders_makes_no_difference(predictions):
@@ -409,3 +453,35 @@ def test_published_numbers_stand_beside_scores_of_their_variant():
     }
     of_wikiqa = found[found["task"] == "WikiQA"]["value"].tolist()
     assert of_wikiqa == sorted(of_wikiqa, reverse=True)
+
+
+def stock_model(name):
+    """An encoder as mteb's own tasks want it, whose vectors depend on its name."""
+    from mteb.similarity_functions import cos_sim, pairwise_cos_sim
+
+    class StockModel(ToyEncoder):
+        def similarity(self, embeddings1, embeddings2):
+            return cos_sim(embeddings1, embeddings2)
+
+        def similarity_pairwise(self, embeddings1, embeddings2):
+            return pairwise_cos_sim(embeddings1, embeddings2)
+
+    model = StockModel(lambda text: spread(name + text))
+    model.mteb_model_meta = toy_meta(name)
+    return model
+
+
+def test_scores_of_mtebs_own_tasks_are_mtebs(stock, tmp_path):
+    main_scores = {}
+    for name in ("test/a", "test/b"):
+        results = mteb.evaluate(
+            stock_model(name),
+            mteb.get_tasks(tasks=["StockSTS", "StockRetrieval"]),
+            cache=None,
+            prediction_folder=tmp_path / name[-1],
+        )
+        main_scores |= {(result.task_name, name): result.get_score() for result in results}
+    scores = compare_runs([tmp_path]).scores
+    found = dict(zip(zip(scores["task"], scores["run"], strict=True), scores["value"], strict=True))
+    assert found == pytest.approx(main_scores, abs=1e-5)  # mteb rounds to five decimals
+    assert len(set(main_scores.values())) == 4

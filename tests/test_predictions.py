@@ -8,8 +8,10 @@ import mteb
 import numpy as np
 import pytest
 import pytrec_eval
+from conftest import spread
 from stock_tasks import QRELS, StockSTS, write_predictions
 
+from mteb_ext import load_dataset
 from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.protocol import QuestionFilter
 from mteb_ext.results.cells import find_runs, load_cells
@@ -334,3 +336,24 @@ def test_ties_of_a_search_and_of_no_ranking(stock, tmp_path):
     write_predictions(tmp_path / "x", "StockSTS", PAIRS)
     with pytest.raises(DataError, match="no task of the types Retrieval, Reranking"):
         tie_ranges([tmp_path / "x"])
+
+
+def test_quantised_vectors_have_a_width_that_float_vectors_have_not(tmp_path, no_data):
+    rows = load_dataset("WikiQA.sample").to_pandas()
+    texts = dict(zip(rows["candidate_id"], rows["candidate"], strict=True))
+    questions = dict(zip(rows["question_id"], rows["question"], strict=True))
+
+    def cosine(question, candidate, quantise):
+        a, b = (quantise(spread(text)) for text in (questions[question], texts[candidate]))
+        return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+    widths = {}
+    for name, quantise in (("float", np.copy), ("int8", np.sign)):
+        scores = {
+            q: {c: cosine(q, c, quantise) for c in part["candidate_id"]}
+            for q, part in rows.groupby("question_id")
+        }
+        held = {"default": {"test": scores}}
+        write_predictions(tmp_path / name, "WikiQA.sample", held, model=name, data="sample")
+        widths[name] = ties_of(tmp_path / name, run=name).width
+    assert widths["float"] == 0 < widths["int8"]

@@ -329,7 +329,12 @@ class _Results:
 
     def _add_test_set(self, tests: _TestSet, baseline: int | None) -> None:
         facts, values, runs = tests.facts(), tests.values.tolist(), tests.runs
-        comparisons = [_oriented(c, values, baseline) for c in tests.compared(baseline)]
+        try:
+            comparisons = [_oriented(c, values, baseline) for c in tests.compared(baseline)]
+        except UndefinedMetricError as error:  # of a single query, say
+            where = f"{facts['task']} ({facts['split']}, {facts['subset'] or 'mean'})"
+            logger.warning("%s is skipped: %s", where, error)
+            return
         marks = [""] * len(runs)
         if baseline is None:
             marks = letters(values, runs, comparisons, level=LEVEL)

@@ -61,7 +61,7 @@ def _bundle() -> str:
     """Vega-Embed and all that it needs, as one script; it takes seconds to make."""
     import vl_convert
 
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 class _Page:
