@@ -458,6 +458,26 @@ def test_published_numbers_stand_in_the_forest(tmp_path):
     assert name.startswith("0.920 best published (1 ambiguous): TANDA")
 
 
+def test_an_interval_that_begins_at_zero_is_shown(tmp_path):
+    entry = sts("default", 0.25, ci95_low=0.0, ci95_high=0.5)
+    write_result(tmp_path, "STSBenchmarkSemEval", {"test": [entry]})
+    (cell,) = [
+        cell
+        for spec in embedded(report_page(data_of(tmp_path), "", "1"))["charts"].values()
+        for cell in cells_of(spec)
+        if cell.get("interval")
+    ][:1]
+    assert (cell["low"], cell["interval"]) == (0.0, "0.000 to 0.500")
+
+
+def test_results_of_tasks_that_are_not_known_here_are_shown(tmp_path):
+    scores = {"test": [sts("a", 0.25), sts("b", 0.75)]}
+    write_result(tmp_path, "NotHere", scores, data="1")
+    page = report_page(data_of(tmp_path), "command", "1")
+    (_, row), *_ = Reader(page).tables
+    assert row[1].strip() == "0.5000"
+
+
 def test_the_same_data_give_the_same_bytes(folder, page):
     again = report_page(data_of(folder), "mteb-ext report <here> -o page.html", "1.2.3")
     assert again == page

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -272,7 +273,8 @@ class _Page:
         for subset, rows in _of(self.data.differing, task, split).groupby("subset", sort=False):
             metric = str(rows["metric"].iloc[0])
             title = _titled("Queries on which the models differ most", str(subset))
-            spec = self.draw.dots(rows, "query", self.runs, title, title=metric)
+            exact = rows.assign(low=math.nan, high=math.nan)
+            spec = self.draw.dots(exact, "query", self.runs, title, title=metric)
             yield self._figure(spec, title, [_differing_table(rows)])
         yield "</div>"
 
