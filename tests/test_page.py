@@ -454,7 +454,28 @@ def test_published_numbers_stand_in_the_forest(tmp_path):
     sts17, wikiqa = (cells_of(spec) for spec in specs[:2])
     assert {cell["best"] for cell in sts17 if "best" in cell} == {0.7251}
     assert [c["ambiguous"] for c in wikiqa if "best" in c] == [True]
-    assert [c["name"][:30] for c in wikiqa if "best" in c] == ["Published (1 ambiguous), best:"]
+    (name,) = [c["name"] for c in wikiqa if "best" in c]
+    assert name.startswith("0.920 best published (1 ambiguous): TANDA")
+
+
+def test_an_interval_that_begins_at_zero_is_shown(tmp_path):
+    entry = sts("default", 0.25, ci95_low=0.0, ci95_high=0.5)
+    write_result(tmp_path, "STSBenchmarkSemEval", {"test": [entry]})
+    (cell,) = [
+        cell
+        for spec in embedded(report_page(data_of(tmp_path), "", "1"))["charts"].values()
+        for cell in cells_of(spec)
+        if cell.get("interval")
+    ][:1]
+    assert (cell["low"], cell["interval"]) == (0.0, "0.000 to 0.500")
+
+
+def test_results_of_tasks_that_are_not_known_here_are_shown(tmp_path):
+    scores = {"test": [sts("a", 0.25), sts("b", 0.75)]}
+    write_result(tmp_path, "NotHere", scores, data="1")
+    page = report_page(data_of(tmp_path), "command", "1")
+    (_, row), *_ = Reader(page).tables
+    assert row[1].strip() == "0.5000"
 
 
 def test_the_same_data_give_the_same_bytes(folder, page):

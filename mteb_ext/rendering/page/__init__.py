@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
@@ -23,6 +24,7 @@ from mteb_ext.rendering.report import models_table
 from mteb_ext.rendering.table import Table
 from mteb_ext.rendering.text import metric_name, number, printable
 from mteb_ext.rendering.ties import ties_table
+from mteb_ext.results.tasks import OTHER, PAPERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +127,7 @@ class _Page:
         }
         for row in rows.itertuples():
             kind = tuple(getattr(row, name) for name in _KIND)
-            kinds.setdefault(kind, [row.task, row.split, _metric(row), f"{row.edition} data"])
+            kinds.setdefault(kind, [row.task, row.split, _metric(row), _data_of(row)])
             letters = marks.get((row.run, row.task, row.split, row.dataset_revision), "")
             cells.setdefault(row.run, {})[kind] = _text(number(row.value)) + (
                 f" <sup>{_text(letters)}</sup>" if letters else ""
@@ -148,7 +150,7 @@ class _Page:
         yield '<div class="grid">'
         for _, rows in self.data.headlines.groupby(_KIND, sort=False):
             first = next(rows.itertuples())
-            title = f"{first.task}, {first.split}: {_metric(first)}, {first.edition} data"
+            title = f"{first.task}, {first.split}: {_metric(first)}, {_data_of(first)}"
             published = self._published(first)
             best = f"{printable(first.run)} is first with {number(first.value)}"
             spec = self.draw.forest(rows, published, f"Forest plot of {title}. {best}.")
@@ -161,7 +163,7 @@ class _Page:
     def _published(self, headline: Any) -> pd.DataFrame:  # noqa: ANN401 - a row
         rows = self.data.published
         here = (rows["task"] == headline.task) & (rows["metric"] == headline.metric)
-        whole = headline.edition == "paper's" and headline.subsets == headline.all_subsets
+        whole = headline.edition == PAPERS and headline.subsets == headline.all_subsets
         return rows[here if whole and headline.split == "test" else here & False]
 
     def _task(self, task: str) -> Iterator[str]:
@@ -213,7 +215,8 @@ class _Page:
         if not shown:
             return
         rescaled = _of(self.data.rescaled, task, split)
-        runs = list(shown[0].scores)
+        best_first = self.data.headlines.query("task == @task and split == @split")["run"]
+        runs = sorted(shown[0].scores, key=[*best_first, *self.runs].index)
         choices = "".join(
             f'<option value="{self.runs.index(run)}">{_text(run)}</option>' for run in runs
         )
@@ -260,8 +263,8 @@ class _Page:
         for subset, rows in _of(self.data.distribution, task, split).groupby("subset", sort=False):
             title = f"Distribution of {rows['metric'].iloc[0]} over {rows['of'].iloc[0]:,} queries"
             title = _titled(title, str(subset))
-            spec = self.draw.distribution(rows, f"{title}. The red mark is the mean.")
-            yield self._figure(spec, f"{title}; the red mark is the mean", [_bins_table(rows)])
+            spec = self.draw.distribution(rows, f"{title}. The upright mark is the mean.")
+            yield self._figure(spec, f"{title}; the upright mark is the mean", [_bins_table(rows)])
         for subset, rows in _of(self.data.ties, task, split).groupby("subset", sort=False):
             title = f"{rows[rows['main']]['metric'].iloc[0]} over the orders of equal scores"
             title = _titled(title, str(subset))
@@ -270,7 +273,8 @@ class _Page:
         for subset, rows in _of(self.data.differing, task, split).groupby("subset", sort=False):
             metric = str(rows["metric"].iloc[0])
             title = _titled("Queries on which the models differ most", str(subset))
-            spec = self.draw.dots(rows, "query", self.runs, title, title=metric)
+            exact = rows.assign(low=math.nan, high=math.nan)
+            spec = self.draw.dots(exact, "query", self.runs, title, title=metric)
             yield self._figure(spec, title, [_differing_table(rows)])
         yield "</div>"
 
@@ -308,6 +312,10 @@ class _Page:
 
 def _metric(row: Any) -> str:  # noqa: ANN401 - a headline
     return metric_name(row.metric, row.subset, row.subsets, row.all_subsets)
+
+
+def _data_of(row: Any) -> str:  # noqa: ANN401 - a headline
+    return f"{row.edition} of the data" if row.edition == OTHER else f"{row.edition} data"
 
 
 def _of(frame: pd.DataFrame, task: str, split: str) -> pd.DataFrame:
@@ -367,11 +375,16 @@ def _bins_table(rows: pd.DataFrame) -> Table:
 
 def _differing_table(rows: pd.DataFrame) -> Table:
     runs = list(dict.fromkeys(rows["run"]))
+    with_text = bool(rows["text"].any())
     body = [
-        (str(query), number(group["spread"].iloc[0]), *map(number, group["value"]))
+        (
+            *(str(query), number(group["spread"].iloc[0]), *map(number, group["value"])),
+            *([group["text"].iloc[0]] if with_text else []),
+        )
         for query, group in rows.groupby("query", sort=False)
     ]
-    return Table("Queries on which the models differ most", ("query", "spread", *runs), body)
+    columns = ("query", "spread", *runs, *(["text"] if with_text else []))
+    return Table("Queries on which the models differ most", columns, body)
 
 
 def _breakdown_table(rows: pd.DataFrame) -> Table:

@@ -24,7 +24,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
     *("#000000", "#E69F00", "#56B4E9", "#009E73"),
     *("#0072B2", "#D55E00", "#CC79A7"),
 )
-_COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, BLACK, ORANGE, SKY)
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _GREY = "#767676"
 
@@ -52,9 +52,9 @@ def forest(rows: pd.DataFrame, published: pd.DataFrame, description: str) -> Spe
         description: The alternative text.
     """
     runs = _values(rows, "run", "value", "low", "high")
-    for row in runs:
-        row["name"] = f"{row['run']}: {number(row['value'])}"
-        row["interval"] = interval(row["low"] or math.nan, row["high"] or math.nan)
+    for row, low, high in zip(runs, rows["low"], rows["high"], strict=True):
+        row["name"] = f"{number(row['value'])} {row['run']}"
+        row["interval"] = interval(low, high)
     others = _published_rows(published)
     domain = _domain([*rows["value"], *rows["low"], *rows["high"], *(o["best"] for o in others)])
     order = [row["run"] for row in runs] + [row["run"] for row in others]
@@ -63,7 +63,7 @@ def forest(rows: pd.DataFrame, published: pd.DataFrame, description: str) -> Spe
     tooltip = [alt.Tooltip("run:N", title="model"), alt.Tooltip("value:Q", title="score")]
     base = alt.Chart(_data(runs)).encode(y=y)
     layers: list[Any] = [
-        base.mark_rule(strokeWidth=3, color=SKY).encode(x=_ends(x, "low"), x2="high:Q"),
+        _intervals(runs).mark_rule(strokeWidth=3, color=SKY).encode(y=y, x=_ends(x), x2="high:Q"),
         base.mark_point(filled=True, size=90, color=BLUE, opacity=1).encode(
             x=x, tooltip=[*tooltip, alt.Tooltip("interval:N", title="95% interval")]
         ),
@@ -105,7 +105,7 @@ def _published_rows(published: pd.DataFrame) -> list[dict[str, Any]]:
         best = group.iloc[0]
         names = " and ".join(dict.fromkeys(group[group["value"] == best["value"]]["system"]))
         count = f"{len(group)} ambiguous" if ambiguous else f"{len(group)}"
-        name = f"Published ({count}), best: {number(best['value'], best['decimals'])}"
+        name = f"{number(best['value'], best['decimals'])} best published ({count}):"
         rows.append(
             {
                 "run": f"published, {ambiguous}",
@@ -179,7 +179,7 @@ def distribution(rows: pd.DataFrame, description: str) -> Spec:
     means = [row for row in bins if row["low"] == 0]
     means.sort(key=lambda row: (-row["mean"], row["run"]))
     for row in means:
-        row["name"] = f"{row['run']}: mean {number(row['mean'])}"
+        row["name"] = f"{number(row['mean'])} {row['run']}"
     y = _rows_axis([row["run"] for row in means])
     shown = [row for row in bins if row["queries"]]
     x = alt.X("low:Q").scale(domain=[0, 1]).title(printable(str(rows["metric"].iloc[0])))
@@ -213,7 +213,7 @@ def ties(rows: pd.DataFrame, description: str) -> Spec:
     runs = _values(rows, "run", "worst", "best", "expected", "trec_eval", "tied", "n")
     runs.sort(key=lambda row: (-row["expected"], row["run"]))
     for row in runs:
-        row["name"] = f"{row['run']}: {number(row['worst'])} to {number(row['best'])}"
+        row["name"] = f"{number(row['worst'])} to {number(row['best'])} {row['run']}"
     points = [
         {"run": row["run"], "order": order, "value": row[key]}
         for row in runs
@@ -252,27 +252,34 @@ def dots(
     """Values of every run, a row a group: subsets and genres, or queries.
 
     Args:
-        rows: The columns run, value and the group's.
+        rows: The columns run, value, low, high and the group's.
         group: The group's column.
         runs: All runs of the page, so that each looks alike everywhere.
         description: The alternative text.
         title: Of the values' axis.
     """
-    points = _values(rows, group, "run", "value", *({"text"} & set(rows)))
+    points = _values(rows, group, "run", "value", "low", "high", *({"text"} & set(rows)))
     groups = list(dict.fromkeys(point[group] for point in points))
     shown = [run for run in map(printable, runs) if any(p["run"] == run for p in points)]
     index = {printable(run): i for i, run in enumerate(runs)}
     colours = [_COLOURS[index[run] % len(_COLOURS)] for run in shown]
     shapes = [_SHAPES[index[run] % len(_SHAPES)] for run in shown]
+    domain = _domain([*rows["value"], *rows["low"], *rows["high"]])
+    x = alt.X("value:Q").scale(domain=domain, nice=False).title(printable(title))
     y = alt.Y(f"{group}:N", sort=groups).title(None).axis(labelLimit=110, grid=True)
-    layers: list[Any] = [
+    offset = alt.YOffset("run:N").scale(domain=shown)
+    colour = alt.Color("run:N").scale(domain=shown, range=colours).title(None)
+    layers = alt.layer(
+        _intervals(points)
+        .mark_rule(opacity=0.6)
+        .encode(x=_ends(x), x2="high:Q", y=y, yOffset=offset, color=colour),
         alt.Chart(_data(points))
         .mark_point(filled=True, size=70, opacity=0.9)
         .encode(
-            x=alt.X("value:Q").scale(domain=_domain(rows["value"])).title(printable(title)),
+            x=x,
             y=y,
-            yOffset=alt.YOffset("run:N").scale(domain=shown),
-            color=alt.Color("run:N").scale(domain=shown, range=colours).title(None),
+            yOffset=offset,
+            color=colour,
             shape=alt.Shape("run:N").scale(domain=shown, range=shapes).title(None),
             tooltip=[
                 alt.Tooltip(f"{group}:N"),
@@ -280,9 +287,9 @@ def dots(
                 alt.Tooltip("value:Q", format=".4f"),
                 *([alt.Tooltip("text:N")] if any(p.get("text") for p in points) else []),
             ],
-        )
-    ]
-    return _spec(alt.layer(*layers), description, height=len(groups) * (14 + 7 * len(shown)))
+        ),
+    )
+    return _spec(layers, description, height=len(groups) * (14 + 7 * len(shown)))
 
 
 def scatter() -> Spec:
@@ -312,7 +319,12 @@ def _rows_axis(order: Sequence[str]) -> alt.Y:
     return alt.Y("run:N", sort=list(order)).axis(None)
 
 
-def _ends(x: alt.X, field: str) -> alt.X:
+def _intervals(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """A chart of the rows that have an interval."""
+    return alt.Chart(_data([row for row in rows if row["low"] is not None]))
+
+
+def _ends(x: alt.X, field: str = "low") -> alt.X:
     """The same axis over another field."""
     ends = x.copy()
     ends.shorthand = f"{field}:Q"
