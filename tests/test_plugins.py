@@ -124,7 +124,8 @@ def test_a_folder_without_permission(discovered, tmp_path):
 
 
 def test_a_folder_that_is_named_twice_is_read_once(discovered, tmp_path):
-    twice = os.pathsep.join([str(tmp_path), f"{tmp_path}{os.sep}", str(tmp_path / "." / "")])
+    (tmp_path / "sub").mkdir()
+    twice = os.pathsep.join([str(tmp_path), f"{tmp_path}{os.sep}", str(tmp_path / "sub" / "..")])
     assert discovered(path=twice, good=GOOD) == (["MyWikiQA"], [])
 
 
