@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
-from mteb_ext.tasks._papers import JAPANESE_STS_IR
 
+from mteb_ext import papers
 from mteb_ext.bases import PaperRanking
 from mteb_ext.data.readers import read_question_folders
 from mteb_ext.data.records import Question
@@ -32,7 +32,7 @@ class QABot(PaperRanking):
         eval_splits=["test"],
         eval_langs=["jpn-Jpan"],
         main_score="map",
-        date=("2020-01-01", "2025-03-12"),
+        date=("2025-01-01", "2025-12-31"),  # publication year
         domains=["Academic", "Written"],
         task_subtypes=["Question answering"],
         license="not specified",
@@ -40,14 +40,15 @@ class QABot(PaperRanking):
         dialect=[],
         sample_creation="found",
         is_public=False,
-        prompt={"query": "Given a question, retrieve the questions that ask for the same thing."},
-        bibtex_citation=JAPANESE_STS_IR,
+        prompt="Retrieve questions that ask for the same thing.",
+        bibtex_citation=papers.bibtex(papers.SDJC),
     )
     protocol = RankingProtocol(
         headline="map",
         source="arXiv 2503.09094: MAP, MRR and P@N over the 20 queries, full candidate lists",
         keep=QuestionFilter.ANSWERED,
         cutoffs=(1, 5),
+        symmetric=True,
         facts={
             "test": QuestionFacts(
                 questions=20,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
-from mteb_ext.tasks._semeval2017 import CITATION, DATASET, REFERENCE, REPOSITORY
+from mteb_ext.tasks._semeval2017 import DATASET, REPOSITORY
 
+from mteb_ext import papers
 from mteb_ext.bases import PaperSTS
 from mteb_ext.data.readers import read_zipped_pairs
 from mteb_ext.data.records import Pairs
@@ -18,6 +19,7 @@ def _read_track(source: Source, track: str) -> Pairs:
         f"STS2017.eval.v1.1/STS.input.track{track}.txt",
         source.file(REPOSITORY, "sources/Sts2017.gs.zip"),
         f"STS2017.gs/STS.gs.track{track}.txt",
+        first_only=track == "6.tr-en",
     )
 
 
@@ -37,8 +39,8 @@ class STS17SemEval(PaperSTS):
             "STSBenchmarkSemEval",
         ],
         description="SemEval-2017 Task 1, semantic textual similarity in Arabic, English and "
-        "Spanish, tracks 1 to 5.",
-        reference=REFERENCE,
+        "Spanish, tracks 1 to 5: captions, and in track 4b news with its machine translation.",
+        reference=papers.SEMEVAL2017.url,
         dataset=DATASET,
         type="STS",
         category="t2t",
@@ -52,14 +54,14 @@ class STS17SemEval(PaperSTS):
             "5-en-en": ["eng-Latn"],
         },
         main_score="pearson",
-        date=("2014-01-01", "2017-01-31"),
+        date=("2014-01-01", "2017-01-31"),  # from the captions to the evaluation
         domains=["Web", "Scene", "News", "Written"],
         task_subtypes=[],
         license="cc-by-sa-4.0",
         annotations_creators="human-annotated",
         dialect=[],
-        sample_creation="human-translated",
-        bibtex_citation=CITATION,
+        sample_creation="multiple",  # 5 found, 4b machine-translated, the others translated by people
+        bibtex_citation=papers.bibtex(papers.SEMEVAL2017),
     )
     protocol = CorrelationProtocol(
         headline="pearson",
@@ -105,7 +107,7 @@ class STS17SemEvalTurkish(PaperSTS):
         adapted_from=["STS17"],
         description="SemEval-2017 Task 1, semantic textual similarity of Turkish and English, "
         "track 6.",
-        reference=REFERENCE,
+        reference=papers.SEMEVAL2017.url,
         dataset=DATASET,
         type="STS",
         category="t2t",
@@ -119,7 +121,7 @@ class STS17SemEvalTurkish(PaperSTS):
         annotations_creators="human-annotated",
         dialect=[],
         sample_creation="human-translated",
-        bibtex_citation=CITATION,
+        bibtex_citation=papers.bibtex(papers.SEMEVAL2017),
     )
     protocol = CorrelationProtocol(
         headline="pearson",

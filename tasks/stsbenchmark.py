@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
-from mteb_ext.tasks._semeval2017 import CITATION, DATASET, REFERENCE, REPOSITORY
+from mteb_ext.tasks._semeval2017 import DATASET, REPOSITORY
 
+from mteb_ext import papers
 from mteb_ext.bases import PaperSTS
 from mteb_ext.data.readers import read_stsbenchmark
 from mteb_ext.data.records import Pairs
@@ -27,7 +28,7 @@ class STSBenchmarkSemEval(PaperSTS):
         ],
         description="The STS Benchmark: English pairs of SemEval 2012 to 2017, news, captions and "
         "forums.",
-        reference=REFERENCE,
+        reference=papers.SEMEVAL2017.url,
         dataset=DATASET,
         type="STS",
         category="t2t",
@@ -37,11 +38,11 @@ class STSBenchmarkSemEval(PaperSTS):
         date=("2012-01-01", "2017-12-31"),
         domains=["News", "Scene", "Social", "Written"],
         task_subtypes=[],
-        license="cc-by-sa-4.0",
+        license="cc-by-sa-4.0",  # the scores; LICENSE.txt beside the files lists the texts' own
         annotations_creators="human-annotated",
         dialect=[],
         sample_creation="found",
-        bibtex_citation=CITATION,
+        bibtex_citation=papers.bibtex(papers.SEMEVAL2017),
     )
     protocol = CorrelationProtocol(
         headline="pearson",
@@ -49,17 +50,17 @@ class STSBenchmarkSemEval(PaperSTS):
         facts={
             "train": {
                 "default": PairFacts(
-                    5749, "63673cefca0ef3a7a769c4b27bde31174cb2949f3b9c88659796401013fde222"
+                    5749, "6e086befeaafdf1a23c857f420e58b273ba2ef98242758cb32705931d942e735"
                 )
             },
             "dev": {
                 "default": PairFacts(
-                    1500, "f96eba5da25682ed5c81368e4477fcd01d4bdc1ccc5e8a1010d86d9156ac3061"
+                    1500, "f45d72628c64c52ac0673994f43a64f07bd35ff15ce7896a4180690f5575ad77"
                 )
             },
             "test": {
                 "default": PairFacts(
-                    1379, "b883d69ce5108f65e1ca42bcfa782dcc0c29547fbc395ce7b6439f1d621c01a7"
+                    1379, "113e4fcd6e1cc1bff2403302e5a3f5de7c1f3b6c28c5e262698f7a51d44c3be4"
                 )
             },
         },

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
-from mteb_ext.tasks._papers import TANDA
 
+from mteb_ext import papers
 from mteb_ext.bases import PaperRanking
-from mteb_ext.data.readers import read_trecqa
+from mteb_ext.data.readers import read_json_questions, read_trecqa
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import Source
 from mteb_ext.protocol import QuestionFacts, QuestionFilter, QuestionSet, RankingProtocol
 
-COMMIT = "056cbbcbf997cc0b35032430110c5e5e5525700a"
-REPOSITORY = f"castorini/data/{COMMIT}"
-TRAIN_ALL = f"{REPOSITORY}/TrecQA/data/TRAIN-ALL.xml"
+MASKED_COMMIT = "9b781db8cac9a132b6e97e7a21946a66c945aedf"
+MASKED = f"mcrisc/lexdecomp/{MASKED_COMMIT}"
+UNMASKED_COMMIT = "056cbbcbf997cc0b35032430110c5e5e5525700a"
+UNMASKED = f"castorini/data/{UNMASKED_COMMIT}"
+DEV_TOKENS = 40
+
+
+def _metadata(name: str, description: str, path: str, revision: str, citation: str) -> TaskMetadata:
+    return TaskMetadata(
+        name=name,
+        description=description,
+        reference=papers.TRECQA.url,
+        dataset={"path": path, "revision": revision},
+        type="Reranking",
+        category="t2t",
+        eval_splits=["test"],
+        eval_langs=["eng-Latn"],
+        main_score="map",
+        date=("1999-01-01", "2004-12-31"),  # the question answering tracks of TREC 8 to 13
+        domains=["News", "Written"],
+        task_subtypes=["Question answering"],
+        license="not specified",
+        annotations_creators="human-annotated",
+        dialect=[],
+        sample_creation="found",
+        prompt={"query": "Given a question, retrieve the sentences that answer it."},
+        bibtex_citation=citation,
+    )
 
 
 class TRECQA(PaperRanking):
@@ -22,48 +47,82 @@ class TRECQA(PaperRanking):
     The rule is another than WikiQA's. All 95 questions that have candidates are reported as
     ``map_raw``; in that average a question without a correct answer counts as 0.
 
-    The training set of the paper (``train``, 1,229 questions, not filtered) is a file that the user
-    has to bring; ``train-manual`` is its manually judged part.
+    The files are the ones that TANDA used, with numbers masked as ``<num>``. The paper's 65 dev
+    questions are the clean ones of the candidates of at most 40 tokens; train is used whole.
     """
 
-    metadata = TaskMetadata(
-        name="TRECQA",
-        description="Selection of the newswire sentences that answer a TREC question.",
-        reference="https://aclanthology.org/D07-1003/",
-        dataset={"path": "castorini/data", "revision": COMMIT},
-        type="Reranking",
-        category="t2t",
-        eval_splits=["test"],
-        eval_langs=["eng-Latn"],
-        main_score="map",
-        date=("1999-01-01", "2007-06-30"),
-        domains=["News", "Written"],
-        task_subtypes=["Question answering"],
-        license="not specified",
-        annotations_creators="human-annotated",
-        dialect=[],
-        sample_creation="found",
-        prompt={"query": "Given a question, retrieve the sentences that answer it."},
-        bibtex_citation=r"""
-@inproceedings{wang-etal-2007-jeopardy,
-  author = {Wang, Mengqiu and Smith, Noah A. and Mitamura, Teruko},
-  booktitle = {Proceedings of the 2007 Joint Conference on Empirical Methods in Natural Language Processing and Computational Natural Language Learning (EMNLP-CoNLL)},
-  pages = {22--32},
-  title = {What is the {J}eopardy Model? A Quasi-Synchronous Grammar for {QA}},
-  year = {2007},
-}
-"""
-        + TANDA,
+    metadata = _metadata(
+        "TRECQA",
+        "Selection of the newswire sentences that answer a TREC question; numbers are masked.",
+        "mcrisc/lexdecomp",
+        MASKED_COMMIT,
+        papers.bibtex(papers.TRECQA, papers.TANDA),
     )
     protocol = RankingProtocol(
         headline="map",
         source="arXiv 1911.04118: MAP and MRR over the entire candidate set of each question",
         keep=QuestionFilter.BOTH,
         also=QuestionSet("raw", QuestionFilter.WITH_CANDIDATES),
-        unfiltered=frozenset({"train", "train-manual"}),
+        unfiltered=frozenset({"train"}),
         facts={
-            "train": QuestionFacts(questions=1229, rows=53_417, relevant=6403),
-            "train-manual": QuestionFacts(
+            "train": QuestionFacts(
+                questions=1229,
+                rows=53_417,
+                relevant=6410,
+                kept=1229,
+                kept_rows=53_417,
+                fingerprint="89dacf8ec6a01d909f245185c72f7f68bc9c1f581bc73528b933ac280de0a08c",
+            ),
+            "dev": QuestionFacts(
+                questions=82,
+                rows=1148,
+                relevant=222,
+                kept=65,
+                kept_rows=1117,
+                fingerprint="7da34eaba016b8af1881b18ba3685e418dfde63c8cd5c931c5deb58882043bee",
+            ),
+            "test": QuestionFacts(
+                questions=100,
+                rows=1517,
+                relevant=284,
+                kept=68,
+                kept_rows=1442,
+                fingerprint="c231902751c1c34b65d08f7dec084379cd807c75b1841811b6d252649ad9204f",
+            ),
+        },
+    )
+
+    @classmethod
+    def read(cls, source: Source, split: str, subset: str) -> list[Question]:
+        """Read one split's file; of dev the candidates of at most 40 tokens."""
+        name = {"train": "train-all.jsonl.gz"}.get(split, f"{split}.jsonl")
+        questions = read_json_questions(source.file(MASKED, f"trec-qa/{name}"))
+        return [_shortened(q) for q in questions] if split == "dev" else questions
+
+
+class TRECQAUnmasked(PaperRanking):
+    """The same questions and candidates with their numbers in place: another text than TANDA's.
+
+    Many later papers use this edition. A score on it does not compare with TANDA's figures. Its
+    training set is the manually judged part, 94 questions, used whole.
+    """
+
+    metadata = _metadata(
+        "TRECQAUnmasked",
+        "Selection of the newswire sentences that answer a TREC question, in an edition with "
+        "numbers in place. Not the text of TANDA's figures: for those use TRECQA.",
+        "castorini/data",
+        UNMASKED_COMMIT,
+        papers.bibtex(papers.TRECQA),
+    )
+    protocol = RankingProtocol(
+        headline="map",
+        source="TRECQA's protocol, arXiv 1911.04118, on another edition of the text",
+        keep=QuestionFilter.BOTH,
+        also=QuestionSet("raw", QuestionFilter.WITH_CANDIDATES),
+        unfiltered=frozenset({"train"}),
+        facts={
+            "train": QuestionFacts(
                 questions=94,
                 rows=4718,
                 relevant=348,
@@ -93,14 +152,16 @@ class TRECQA(PaperRanking):
     @classmethod
     def read(cls, source: Source, split: str, subset: str) -> list[Question]:
         """Read one split's file."""
-        if split == "train":
-            return read_trecqa(
-                source.own(
-                    TRAIN_ALL,
-                    "TRAIN-ALL.xml is not fetched, since no checksum of it is known here. Take it "
-                    f"from the folder TrecQA/data of {cls.metadata.dataset['path']} and put it "
-                    "there; its counts are checked.",
-                )
-            )
-        name = {"train-manual": "TRAIN", "dev": "DEV", "test": "TEST"}[split]
-        return read_trecqa(source.file(REPOSITORY, f"TrecQA/data/{name}.xml"))
+        return read_trecqa(source.file(UNMASKED, f"TrecQA/data/{split.upper()}.xml"))
+
+
+def _shortened(question: Question) -> Question:
+    """The question with its candidates of at most 40 tokens, which white space separates."""
+    short = Question(question.id, question.text, [], [], [])
+    rows = zip(question.candidate_ids, question.candidates, question.labels, strict=True)
+    for candidate_id, candidate, label in rows:
+        if len(candidate.split()) <= DEV_TOKENS:
+            short.candidate_ids.append(candidate_id)
+            short.candidates.append(candidate)
+            short.labels.append(label)
+    return short

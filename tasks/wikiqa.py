@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
-from mteb_ext.tasks._papers import TANDA
 
+from mteb_ext import papers
 from mteb_ext.bases import PaperRanking
 from mteb_ext.data.readers import read_wikiqa
 from mteb_ext.data.records import Question
@@ -18,23 +18,24 @@ REPOSITORY = f"JasonRui/WikiQA-LSTM-Keras/{COMMIT}"
 class WikiQA(PaperRanking):
     """243 test questions with at least one correct answer among the sentences of a summary.
 
-    Questions all of whose candidates are correct stay (6 in test). The corpus's own filter, at least
-    one correct and one incorrect, leaves 237: that figure is reported as ``map_both``, since the
-    WikiQA paper's table uses it.
+    Questions all of whose candidates are correct stay (6 in test): ``no-all-negative-243``, the
+    counts that TANDA states. The corpus's own filter, at least one correct and one incorrect, leaves
+    ``clean-237``: that figure is reported as ``map_both``, since the WikiQA paper's table uses it.
+    Which of the two TANDA's printed figures follow is not settled.
     """
 
     metadata = TaskMetadata(
         name="WikiQA",
         description="Selection of the sentences that answer a question, from the summary of a "
         "Wikipedia page.",
-        reference="https://aclanthology.org/D15-1237/",
+        reference=papers.WIKIQA.url,
         dataset={"path": "JasonRui/WikiQA-LSTM-Keras", "revision": COMMIT},
         type="Reranking",
         category="t2t",
         eval_splits=["test"],
         eval_langs=["eng-Latn"],
         main_score="map",
-        date=("2010-05-01", "2015-09-30"),
+        date=("2010-05-01", "2015-09-30"),  # from the query logs to the publication
         domains=["Encyclopaedic", "Web", "Written"],
         task_subtypes=["Question answering"],
         license="https://www.microsoft.com/en-us/download/details.aspx?id=52419",
@@ -42,17 +43,7 @@ class WikiQA(PaperRanking):
         dialect=[],
         sample_creation="found",
         prompt={"query": "Given a question, retrieve the sentences that answer it."},
-        bibtex_citation=r"""
-@inproceedings{yang-etal-2015-wikiqa,
-  author = {Yang, Yi and Yih, Wen-tau and Meek, Christopher},
-  booktitle = {Proceedings of the 2015 Conference on Empirical Methods in Natural Language Processing},
-  doi = {10.18653/v1/D15-1237},
-  pages = {2013--2018},
-  title = {{W}iki{QA}: A Challenge Dataset for Open-Domain Question Answering},
-  year = {2015},
-}
-"""
-        + TANDA,
+        bibtex_citation=papers.bibtex(papers.WIKIQA, papers.TANDA),
     )
     protocol = RankingProtocol(
         headline="map",

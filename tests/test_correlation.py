@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mteb_ext.errors import UndefinedMetricError
-from mteb_ext.metrics.correlation import pearson, pearson_batch, spearman, spearman_batch
+from mteb_ext.metrics.correlation import pearson, pearson_of_rows, spearman
 
 BOTH = pytest.mark.parametrize("correlation", [pearson, spearman])
-BATCHED = {pearson: pearson_batch, spearman: spearman_batch}
 
 
 def exact_pearson(x, y):
@@ -107,7 +106,6 @@ class TestExtremeValues:
         y = self.X + self.NOISE
         assert pearson(x, y) == pytest.approx(exact_pearson(x, y), abs=1e-13)
         assert pearson(y, x) == pytest.approx(exact_pearson(y, x), abs=1e-13)
-        assert pearson_batch(x, y) == pytest.approx(exact_pearson(x, y), abs=1e-13)
 
     @given(
         st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=8),
@@ -162,30 +160,48 @@ class TestUndefined:
             correlation([1, 2], [bad, 2])
 
 
-class TestBatched:
-    @BOTH
-    @pytest.mark.parametrize("axis", [-1, 0, 1])
-    def test_each_row_is_the_scalar_result(self, correlation, axis):
-        x, y = np.random.default_rng(4).standard_normal((2, 6, 5, 7)).round(1)
-        batched = BATCHED[correlation](x, y, axis=axis)
-        x, y = (np.moveaxis(values, axis, -1) for values in (x, y))
-        assert batched.shape == x.shape[:-1]
-        for index in np.ndindex(batched.shape):
-            assert batched[index] == correlation(x[index], y[index])
+class TestTypesOfScores:
+    """A value counts in the type that it has; nothing is cut to fewer digits on the way."""
+
+    def test_integers_that_float64_cannot_tell_apart(self):
+        x = 2**62 + np.array([0, 1, 3])
+        assert spearman(x, [1, 2, 3]) == 1.0
+        # As 0, 1, 3 with 1, 2, 3: deviations (-4, -1, 5) / 3 and (-1, 0, 1).
+        assert pearson(x, [1, 2, 3]) == pytest.approx(3 / math.sqrt(28 / 3), abs=1e-15)
+        assert pearson(x.astype(np.uint64), [1, 2, 3]) == pearson(x, [1, 2, 3])
+
+    @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="longdouble is float64 here")
+    def test_long_doubles_that_float64_cannot_tell_apart(self):
+        x = 1 + np.array([0, 1, 3]) * np.finfo(np.longdouble).eps
+        assert spearman(x, [1, 2, 3]) == 1.0
+        assert pearson(x, [1, 2, 3]) == pytest.approx(3 / math.sqrt(28 / 3), abs=1e-15)
 
     @BOTH
-    def test_a_constant_row_gives_nan_silently(self, correlation):
-        x = np.array([[0.1, 0.1, 0.1], [1, 2, 3], [1, 2, 3]])
-        y = np.array([[1, 2, 3], [0.3, 0.3, 0.3], [1, 2, 3]])
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            result = BATCHED[correlation](x, y)
-        np.testing.assert_array_equal(result, [np.nan, np.nan, 1.0])
+    @pytest.mark.parametrize("dtype", [">f8", ">f4", ">i8", ">i2", np.bool_])
+    def test_other_byte_orders_and_truth_values(self, correlation, dtype):
+        x, y = np.array([0, 1, 1, 0, 1]), [0.1, 0.4, 0.3, 0.2, 0.9]
+        assert correlation(x.astype(dtype), y) == correlation(x.astype(float), y)
 
-    def test_it_serves_scipy_as_a_vectorized_statistic(self):
-        x, noise = np.random.default_rng(5).standard_normal((2, 40))
-        result = stats.bootstrap(
-            (x, x + noise), pearson_batch, paired=True, vectorized=True, n_resamples=200
-        )
-        assert result.bootstrap_distribution.shape == (200,)
-        assert result.confidence_interval.low < pearson(x, x + noise)
+    @BOTH
+    def test_masked_values(self, correlation):
+        x = np.ma.masked_equal([1, 2, 7, 3], 7)
+        with pytest.raises(UndefinedMetricError, match=re.escape("x[2] is masked")):
+            correlation(x, [1, 2, 3, 5])
+        nothing_masked = np.ma.masked_equal([1, 2, 7, 3], 8)
+        assert correlation(nothing_masked, [1, 2, 3, 5]) == correlation([1, 2, 7, 3], [1, 2, 3, 5])
+
+    @BOTH
+    @pytest.mark.parametrize("values", [[1j, 2, 3], ["a", "b", "c"], [None, 1, 2]])
+    def test_what_is_not_a_real_number(self, correlation, values):
+        with pytest.raises(UndefinedMetricError, match=r"^x must be real numbers, not "):
+            correlation(values, [1, 2, 3])
+
+
+def test_rows_are_correlated_one_by_one_and_a_constant_gives_nan_silently():
+    x = np.array([[0.1, 0.1, 0.1], [1, 2, 3], [1, 3, 5]])
+    y = np.array([[1, 2, 3], [0.3, 0.3, 0.3], [2, 2, 5]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = pearson_of_rows(x, y)
+    # The last row is the first example of all, by hand.
+    np.testing.assert_allclose(result, [np.nan, np.nan, math.sqrt(3) / 2], rtol=0, atol=1e-15)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -247,6 +249,18 @@ class TestTypesOfScores:
         scores = np.array([2**62, 2**62 + 1])
         assert Ranking(scores, [1, 0], [0, 2]).reciprocal_rank() == [0.5]
 
+    @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="longdouble is float64 here")
+    def test_long_doubles_that_float64_cannot_tell_apart(self):
+        scores = 1 + np.array([0, 1]) * np.finfo(np.longdouble).eps
+        assert Ranking(scores, [1, 0], [0, 2]).reciprocal_rank() == [0.5]
+
+    @pytest.mark.parametrize("dtype", [">f8", ">f4", ">i8"])
+    def test_other_byte_orders(self, dtype):
+        scores = np.array([1, 256, 3], dtype)
+        for ties in TIE_ORDERS:
+            ranked = Ranking(scores, [0, 0, 1], [0, 3], ties=ties)
+            assert ranked.reciprocal_rank() == [0.5]
+
     def test_unsigned_and_smallest_integers(self):
         assert Ranking(np.array([0, 255], np.uint8), [1, 0], [0, 2]).reciprocal_rank() == [0.5]
         smallest = np.array([-128, 127], np.int8)
@@ -319,7 +333,7 @@ class TestAgainstTrecEval:
         ]
         expected = [result["map"] for result in trec_eval(queries, {"map"})]
         for ties in TIE_ORDERS:
-            ours = ranking.average_precision(*flat(queries), ties=ties)
+            ours = Ranking(*flat(queries), ties=ties).average_precision()
             np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9)
 
     @pytest.mark.filterwarnings("error")
@@ -338,16 +352,16 @@ class TestAgainstTrecEval:
         ],
     )
     def test_scores_are_compared_as_float32(self, first, second):
-        ours = ranking.reciprocal_rank([first, second], [1, 0], [0, 2], ties="trec_eval")
+        ours = Ranking([first, second], [1, 0], [0, 2], ties="trec_eval").reciprocal_rank()
         [theirs] = trec_eval([[(first, 1), (second, 0)]], {"recip_rank"})
         assert ours == [theirs["recip_rank"]]
 
     def test_the_later_of_two_tied_candidates_comes_first(self):
-        assert ranking.reciprocal_rank([1, 1], [0, 1], [0, 2], ties="trec_eval") == [1.0]
-        assert ranking.reciprocal_rank([1, 1], [1, 0], [0, 2], ties="trec_eval") == [0.5]
+        assert Ranking([1, 1], [0, 1], [0, 2], ties="trec_eval").reciprocal_rank() == [1.0]
+        assert Ranking([1, 1], [1, 0], [0, 2], ties="trec_eval").reciprocal_rank() == [0.5]
 
     def test_an_order_by_1e_12_counts_for_the_default(self):
-        assert ranking.reciprocal_rank([1.0, 1.0 + 1e-12], [1, 0], [0, 2]) == [0.5]
+        assert Ranking([1.0, 1.0 + 1e-12], [1, 0], [0, 2]).reciprocal_rank() == [0.5]
 
 
 class TestInvariances:
@@ -394,36 +408,44 @@ class TestInvariances:
         assert certain == [pytest.approx(1.0, abs=1e-15)]
         assert certain <= 1
 
-    @pytest.mark.parametrize("bound", ["_BLOCK", "_PART"])
-    def test_several_blocks_or_parts_give_what_one_gives(self, bound, monkeypatch):
+    def test_several_blocks_give_what_one_gives(self, monkeypatch):
         random = np.random.default_rng(7)
         lengths = random.integers(0, 9, size=300)
         offsets = np.cumsum([0, *lengths])
         scores = random.integers(4, size=offsets[-1])
         labels = random.integers(2, size=offsets[-1])
-        whole = ranking.average_precision(scores, labels, offsets)
-        monkeypatch.setattr(ranking, bound, 20)
-        assert np.array_equal(ranking.average_precision(scores, labels, offsets), whole)
+        whole = Ranking(scores, labels, offsets).average_precision()
+        monkeypatch.setattr(ranking, "_BLOCK", 20)
+        assert np.array_equal(Ranking(scores, labels, offsets).average_precision(), whole)
 
-    def test_functions_are_the_methods(self):
-        arguments = ([3, 1, 1, 2], [0, 1, 0, 1], [0, 1, 4])
-        for name, k in METRICS_AND_CUTS:
-            for ties in TIE_ORDERS:
-                method = getattr(Ranking(*arguments, ties=ties), name)(k)
-                assert np.array_equal(getattr(ranking, name)(*arguments, k, ties=ties), method)
+    def test_average_precision_by_parts_is_the_method(self, monkeypatch):
+        arguments = ([3, 1, 1, 2, 9], [0, 1, 0, 1, 1], [0, 1, 1, 4, 5])
+        # The second list is empty; in the third, ranks 1 and (2 or 3): (1 + (2/2 + 2/3) / 2) / 2.
+        expected = [0.0, 0.0, 11 / 12, 1.0]
+        for part in (1, 2, 100):
+            monkeypatch.setattr(ranking, "_PART", part)
+            found = ranking.average_precision(*arguments)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
 
 
 class TestInvalidInput:
     @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
     def test_a_score_that_is_not_finite(self, bad):
-        with pytest.raises(ProtocolError, match=f"candidate 1 of query 2 is {bad}; .* finite"):
+        with pytest.raises(ProtocolError, match=f"candidate 1 of query 2 is {bad}: .* finite"):
             Ranking([1, 2, 3, 4, bad], [0] * 5, [0, 3, 3, 5])
+
+    def test_a_masked_score_or_label(self):
+        masked = np.ma.masked_equal([0, 1, 1, 9], 9)
+        with pytest.raises(ProtocolError, match="score of candidate 1 of query 1 is masked"):
+            Ranking(masked, [0] * 4, [0, 2, 4])
+        with pytest.raises(ValueError, match="label of candidate 1 of query 1 is masked"):
+            Ranking([1, 2, 3, 4], masked, [0, 2, 4])
 
     def test_scores_that_are_not_real(self):
         with pytest.raises(ProtocolError, match="scores must be real numbers, not complex128"):
             Ranking([1j], [1], [0, 1])
 
-    @pytest.mark.parametrize("bad", [2, -1, 0.5, math.nan])
+    @pytest.mark.parametrize("bad", [2, -1, 0.5])
     def test_a_label_that_is_not_binary(self, bad):
         with pytest.raises(ValueError, match=f"candidate 0 of query 1 is {float(bad)}; .* 0 or 1"):
             Ranking([1, 2], [1.0, bad], [0, 1, 2])
@@ -452,10 +474,10 @@ class TestInvalidInput:
         with pytest.raises(ValueError, match="labels must have shape"):
             Ranking([1.0, 2.0], [0], [0, 2])
 
-    @pytest.mark.parametrize(("name", "k"), [(name, 0) for name in PLAIN])
-    def test_a_cut_below_one(self, name, k):
+    @pytest.mark.parametrize("name", PLAIN)
+    def test_a_cut_below_one(self, name):
         with pytest.raises(ValueError, match="k must be at least 1, not 0"):
-            getattr(Ranking([1.0], [1], [0, 1]), name)(k)
+            getattr(Ranking([1.0], [1], [0, 1]), name)(0)
 
     def test_an_unknown_order_of_ties(self):
         with pytest.raises(ValueError, match="one of expected, trec_eval, best, worst, not 'rand'"):
@@ -492,3 +514,13 @@ def test_ir_measures_agrees_where_nothing_ties():
     assert len(found) == len(ours) * sizes.size
     for (measure, q), value in found.items():
         assert ours[measure][q] == pytest.approx(value, abs=1e-9), (measure, q)
+
+
+@pytest.mark.process
+def test_metrics_need_neither_torch_nor_mteb():
+    code = (
+        "import sys; import mteb_ext.metrics.ranking, mteb_ext.metrics.significance; "
+        "print(sorted({'torch', 'mteb', 'pandas'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

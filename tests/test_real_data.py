@@ -9,6 +9,7 @@ import re
 import shutil
 import zipfile
 from collections import Counter
+from pathlib import Path
 
 import mteb
 import numpy as np
@@ -48,9 +49,9 @@ def fingerprint(rows):
 
 
 def test_jacsts_read_by_another_library():
-    xlrd = pytest.importorskip("xlrd")
-    sheet = xlrd.open_workbook(find("sociocom/*/*/*.xls")).sheet_by_index(0)
-    rows = [sheet.row_values(i) for i in range(sheet.nrows)]
+    calamine = pytest.importorskip("python_calamine")
+    sheet = calamine.CalamineWorkbook.from_path(find("sociocom/*/*/*.xls")).get_sheet_by_index(0)
+    rows = sheet.to_python()
     assert fingerprint(rows) == TASKS["JACSTS"].protocol.facts["test"]["default"].fingerprint
     assert Counter(score for _, _, score in rows) == dict(
         zip(range(6), (979, 485, 74, 803, 693, 636), strict=True)
@@ -61,6 +62,28 @@ def test_jacsts_read_by_another_library():
     repeated = [scores for scores in gold.values() if len(scores) > 1]
     assert sum(len(scores) - 1 for scores in repeated) == 29
     assert sum(len(scores) - 1 for scores in repeated if len(set(scores)) > 1) == 27
+
+
+def test_the_3482_pairs_of_jacsts_joined_by_another_library():
+    file = find("ccilab-doshisha/SDJC/*/SentEval/data/downstream/STS/JAC-STS/JAC-sts-test.csv")
+    part = pd.read_csv(
+        file, sep="\t", quoting=csv.QUOTE_NONE, header=None, names=["score", "first", "second"]
+    )
+    content, _ = TASKS["JACSTS"].load("test")
+    rows = pd.DataFrame(
+        {"first": content.sentence1, "second": content.sentence2, "score": content.score}
+    )
+    for column in ("first", "second"):
+        rows[column] = rows[column].str.strip()
+    keys = ["first", "second", "score"]
+    for frame in (rows, part):  # equal rows are numbered, so that each has one partner
+        frame["copy"] = frame.groupby(keys).cumcount()
+    part["in"] = True
+    joined = rows.merge(part, how="left", on=[*keys, "copy"], validate="one_to_one")
+    assert (len(part), joined["in"].notna().sum()) == (3482, 3482)
+    assert content.parts == {"3482": joined["in"].notna().tolist()}
+    left_out = rows["score"][~np.array(content.parts["3482"])]
+    assert Counter(left_out) == {0.0: 50, 1.0: 28, 2.0: 5, 3.0: 41, 4.0: 29, 5.0: 35}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +133,7 @@ def test_wikiqas_second_filter_is_the_corpus_own(split, n):
         ("test", "TEST", (95, 1517, 284), (68, 1442, 248)),
     ],
 )
-def test_trecqa_read_by_regular_expression(split, name, with_candidates, clean):
+def test_unmasked_trecqa_read_by_regular_expression(split, name, with_candidates, clean):
     text = find(f"castorini/*/*/TrecQA/data/{name}.xml").read_text("utf-8")
     rows = []
     for block in re.finditer(r"<QApairs id='([^']*)'>\n(.*?)</QApairs>\n", text, re.DOTALL):
@@ -118,11 +141,104 @@ def test_trecqa_read_by_regular_expression(split, name, with_candidates, clean):
         for kind, tokens in re.findall(r"<(positive|negative)>\n(.*)\n", block[2]):
             candidate = tokens.replace("\t", " ")
             rows.append((block[1], question.strip(), candidate.strip(), int(kind == "positive")))
-    assert fingerprint(rows) == TASKS["TRECQA"].protocol.facts[split].fingerprint
+    assert fingerprint(rows) == TASKS["TRECQAUnmasked"].protocol.facts[split].fingerprint
     for expected, raw in ((with_candidates, True), (clean, False)):
+        loaded = load_dataset("TRECQAUnmasked", split, raw=raw)
+        counts = (len(set(loaded["question_id"])), len(loaded), sum(loaded["label"]))
+        assert counts == expected
+
+
+@pytest.mark.parametrize(
+    ("split", "name", "longest", "with_candidates", "kept"),
+    [
+        ("train", "train-all.jsonl.gz", None, (1229, 53_417, 6410), (1229, 53_417, 6410)),
+        ("dev", "dev.jsonl", 40, (81, 1148, 222), (65, 1117, 205)),
+        ("test", "test.jsonl", None, (95, 1517, 284), (68, 1442, 248)),
+    ],
+)
+def test_trecqa_read_by_another_library(split, name, longest, with_candidates, kept):
+    frame = pd.read_json(find(f"mcrisc/lexdecomp/*/trec-qa/{name}"), lines=True, dtype=False)
+    frame["id"] = (frame.index + 1).astype(str)
+    rows = frame.explode("candidates").dropna(subset="candidates")
+    rows["sentence"] = rows["candidates"].str["sentence"]
+    rows["label"] = rows["candidates"].str["label"].astype(int)
+    if longest:
+        rows = rows[rows["sentence"].str.count(" ") < longest]  # one space between tokens
+    found = zip(rows["id"], rows["question"], rows["sentence"], rows["label"], strict=True)
+    assert fingerprint(found) == TASKS["TRECQA"].protocol.facts[split].fingerprint
+    by_question = rows.groupby("id")["label"].agg(["sum", "count"])
+    if split != "train":
+        by_question = by_question[by_question["sum"].between(1, by_question["count"] - 1)]
+    for expected, raw in ((with_candidates, True), (kept, False)):
         loaded = load_dataset("TRECQA", split, raw=raw)
         counts = (len(set(loaded["question_id"])), len(loaded), sum(loaded["label"]))
         assert counts == expected
+    assert kept == (len(by_question), by_question["count"].sum(), by_question["sum"].sum())
+
+
+def test_trecqas_editions_differ_in_their_numbers():
+    masked, unmasked = (load_dataset(name, raw=True) for name in ("TRECQA", "TRECQAUnmasked"))
+    assert sum("<num>" in text for text in masked["candidate"]) == 540
+    assert not any("<num>" in text for text in unmasked["candidate"])
+    assert masked["label"] == unmasked["label"]
+
+
+def expected_average_precision(scores, labels):
+    """Mean over all orders of equal scores: each place of a relevant candidate by itself."""
+    relevant, before, relevant_before, total = sum(labels), 0, 0, 0.0
+    for score in sorted(set(scores), reverse=True):
+        tied = [label for s, label in zip(scores, labels, strict=True) if s == score]
+        n, r = len(tied), sum(tied)
+        for place in range(1, n + 1):
+            others = (place - 1) * (r - 1) / (n - 1) if n > 1 else 0
+            total += r / n * (relevant_before + others + 1) / (before + place)
+        before, relevant_before = before + n, relevant_before + r
+    return total / relevant
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "trec_eval"),
+    [("TRECQA", 0.6861, 0.5801), ("TRECQAUnmasked", 0.6846, 0.5797)],
+)
+def test_the_word_counts_map_on_the_68_questions(name, expected, trec_eval):
+    from mteb_ext.models.word_count import content_words
+
+    if name == "TRECQA":
+        lines = find("mcrisc/lexdecomp/*/trec-qa/test.jsonl").read_text("utf-8").splitlines()
+        rows = map(json.loads, lines)
+        lists = [
+            (row["question"], [(c["sentence"], c["label"]) for c in row["candidates"]])
+            for row in rows
+        ]
+    else:
+        text = find("castorini/*/*/TrecQA/data/TEST.xml").read_text("utf-8")
+        lists = [
+            (
+                re.search("<question>\n(.*)", block)[1].replace("\t", " "),
+                [
+                    (tokens.replace("\t", " "), int(kind == "positive"))
+                    for kind, tokens in re.findall("<(positive|negative)>\n(.*)", block)
+                ],
+            )
+            for block in text.split("<QApairs")[1:]
+        ]
+    qrels, run, expectations = {}, {}, []
+    for number, (question, candidates) in enumerate(lists):
+        labels = [label for _, label in candidates]
+        if not 0 < sum(labels) < len(labels):
+            continue
+        asked = content_words(question)
+        scores = [len(asked & content_words(text)) for text, _ in candidates]
+        expectations.append(expected_average_precision(scores, labels))
+        names = [f"{i:04d}" for i in range(len(labels))]
+        qrels[str(number)] = dict(zip(names, labels, strict=True))
+        run[str(number)] = {n: float(s) for n, s in zip(names, scores, strict=True)}
+    measured = pytrec_eval.RelevanceEvaluator(qrels, {"map"}).evaluate(run).values()
+    scores = result_of(mteb.get_model("mteb-ext/word-count"), name).scores["test"][0]
+    assert len(expectations) == scores["num_queries"] == 68
+    assert scores["map"] == pytest.approx(np.mean(expectations), abs=1e-9)
+    assert scores["map_trec_eval"] == pytest.approx(np.mean([m["map"] for m in measured]), abs=1e-6)
+    assert (round(scores["map"], 4), round(scores["map_trec_eval"], 4)) == (expected, trec_eval)
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -166,7 +282,9 @@ def test_stsbenchmark_read_by_another_library(split, n, genres):
         keep_default_na=False,
         dtype={5: str, 6: str},
     )
-    rows = zip(frame[5], frame[6], map(float, frame[4]), strict=True)
+    names = {"main-forum": "forums", "main-forums": "forums"}
+    genre = [names.get(name, name.removeprefix("main-")) for name in frame[0]]
+    rows = zip(frame[5], frame[6], map(float, frame[4]), genre, strict=True)
     facts = TASKS["STSBenchmarkSemEval"].protocol.facts[split]["default"]
     assert (len(frame), fingerprint(rows)) == (n, facts.fingerprint)
     found = Counter(load_dataset("STSBenchmarkSemEval", split)["genre"])
@@ -200,14 +318,35 @@ def test_wmt17_read_by_another_library(task, pair):
     assert (len(rows), fingerprint(rows)) == (560, facts.fingerprint)
 
 
-def test_wmt_training_data_is_divided_without_loss():
-    train, dev = (load_dataset("WMT17Metrics", split) for split in ("train", "dev"))
-    assert (len(train), len(dev)) == (4824, 536)
+@pytest.mark.parametrize("task", ["WMT17Metrics", "WMT17MetricsQE"])
+@pytest.mark.parametrize("pair", ["cs-en", "de-en", "fi-en", "ro-en", "ru-en", "tr-en"])
+def test_wmt_training_data_is_divided_without_loss(task, pair):
+    kind = "reference" if task == "WMT17Metrics" else "source"
     folder = find("qingsongma/blend/*/sample/data/data/da-wmt15").parent
-    human = sorted(folder.glob("da-wmt1[56]/*/*.human.*"))
-    scores = [float(line) for file in human for line in file.read_text().split()]
-    assert len(scores) == 4 * 500 + 6 * 560
-    assert sorted([*train["score"], *dev["score"]]) == sorted(scores)
+    whole = []
+    for human in sorted(folder.glob(f"da-wmt1[56]/{pair}/*.human.{pair}")):
+        files = [Path(str(human).replace(".human.", f".{k}.")) for k in (kind, "mt-system")]
+        columns = [file.read_bytes().decode("utf-8-sig").rstrip("\n").split("\n") for file in files]
+        gold = [float(line) for line in human.read_text().split()]
+        whole += list(zip(*columns, gold, strict=True))
+    order = sorted(
+        range(len(whole)), key=lambda i: hashlib.sha256(f"17:{pair}:{i}".encode()).digest()
+    )
+    assert len(whole) == (560 if pair in {"ro-en", "tr-en"} else 1060)
+    parts = {"dev": sorted(order[: len(whole) // 10]), "train": sorted(order[len(whole) // 10 :])}
+    for split, rows in parts.items():
+        facts = TASKS[task].protocol.facts[split][pair]
+        expected = [whole[i] for i in rows]
+        assert (len(rows), fingerprint(expected)) == (facts.pairs, facts.fingerprint)
+
+
+@pytest.mark.parametrize("task", ["WMT17Metrics", "WMT17MetricsQE"])
+def test_the_wmt_parts_have_the_papers_sizes(task):
+    assert [len(load_dataset(task, split)) for split in ("train", "dev", "test")] == [
+        4824,
+        536,
+        3920,
+    ]
 
 
 def test_track_5_is_inside_the_stsbenchmark():
@@ -254,8 +393,8 @@ def test_right_counts_with_other_content_are_an_error(tmp_path, monkeypatch):
     from mteb_ext.data import sources
 
     key = str(find("JasonRui/*/*/WikiQACorpus/WikiQA-dev.tsv").relative_to(data_folder()))
-    content = (data_folder() / key).read_bytes().replace(b"\tHow ", b"\tHOW ", 1)
-    content = content.replace(b"the", b"THE", 1)
+    before, _, after = (data_folder() / key).read_bytes().rpartition(b" the ")
+    content = before + b" THE " + after  # in a sentence
     (tmp_path / key).parent.mkdir(parents=True)
     (tmp_path / key).write_bytes(content)
     monkeypatch.setenv("MTEB_EXT_DATA", str(tmp_path))
@@ -265,14 +404,14 @@ def test_right_counts_with_other_content_are_an_error(tmp_path, monkeypatch):
 
 
 def test_a_read_only_copy_of_the_data_works(tmp_path, monkeypatch):
-    source = find("sociocom/*/*/*.xls")
+    source = find("eduardofv/*/*/data/stsbenchmark/sts-test.csv")
     target = tmp_path / source.relative_to(data_folder())
     target.parent.mkdir(parents=True)
     shutil.copy(source, target)
     for path in (target, target.parent):
         path.chmod(path.stat().st_mode & ~0o222)
     monkeypatch.setenv("MTEB_EXT_DATA", str(tmp_path))
-    assert len(load_dataset("JACSTS")) == 3670
+    assert len(load_dataset("STSBenchmarkSemEval")) == 1379
     target.parent.chmod(0o755)
 
 
@@ -288,17 +427,6 @@ def test_each_distinct_text_of_a_task_goes_through_the_model_once(name):
         assert len(model.seen) == 4698
 
 
-def test_track_5_costs_nothing_after_the_stsbenchmark():
-    model = ToyEncoder(spread)
-    benchmark = mteb.get_task("STSBenchmarkSemEval", eval_splits=["dev", "test"])
-    track = mteb.get_task("STS17SemEval", hf_subsets=["5-en-en"])
-    mteb.evaluate(model, benchmark, cache=None, encode_kwargs=dict(QUIET))
-    n_benchmark = len(model.seen)
-    model.seen.clear()
-    mteb.evaluate(model, [benchmark, track], cache=None, encode_kwargs=dict(QUIET))
-    assert len(model.seen) == n_benchmark == len(set(model.seen))
-
-
 # --- numbers -------------------------------------------------------------------------------------
 
 
@@ -308,8 +436,11 @@ def result_of(model, name, **kwargs):
 
 
 @pytest.mark.models
-def test_minilm_on_trecqa_equals_an_independent_computation(minilm):
-    rows = load_dataset("TRECQA", raw=True).to_pandas()
+@pytest.mark.parametrize(
+    ("name", "map_", "mrr"), [("TRECQA", 0.7443, 0.7982), ("TRECQAUnmasked", 0.7616, 0.8359)]
+)
+def test_minilm_on_trecqa_equals_an_independent_computation(minilm, name, map_, mrr):
+    rows = load_dataset(name, raw=True).to_pandas()
     texts = sorted(set(rows["question"]) | set(rows["candidate"]))
     vectors = minilm.encode(texts, normalize_embeddings=True, show_progress_bar=False)
     place = {text: i for i, text in enumerate(texts)}
@@ -321,7 +452,8 @@ def test_minilm_on_trecqa_equals_an_independent_computation(minilm):
         run.setdefault(row.question_id, {})[row.candidate_id] = float(row.score)
     measured = pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank"}).evaluate(run)
     clean = [q for q, labels in qrels.items() if 0 < sum(labels.values()) < len(labels)]
-    scores = result_of(minilm, "TRECQA").scores["test"][0]
+    scores = result_of(minilm, name).scores["test"][0]
+    assert (round(scores["map"], 4), round(scores["mrr"], 4)) == (map_, mrr)
     for key, measure, questions in (
         ("map", "map", clean),
         ("mrr", "recip_rank", clean),

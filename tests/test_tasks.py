@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 
 import mteb
+import numpy as np
 import pytest
-from conftest import ToyCrossEncoder, ToyEncoder, spread
+from conftest import ToyCrossEncoder, ToyEncoder, spread, write_qabot
 
 from mteb_ext import DataError, load_dataset
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
+from mteb_ext.data import readers, sources
+from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import registry
+from mteb_ext.loading import paper_task
 from mteb_ext.plugins import own_tasks
+from mteb_ext.protocol import QuestionFacts
 
 QUIET = {"show_progress_bar": False}
 TASKS = {task.metadata.name: task for task in own_tasks()}
@@ -26,6 +33,7 @@ def test_the_tasks_that_ship():
         "STS17SemEvalTurkish",
         "STSBenchmarkSemEval",
         "TRECQA",
+        "TRECQAUnmasked",
         "WMT17Metrics",
         "WMT17MetricsQE",
         "WikiQA",
@@ -86,12 +94,7 @@ def test_a_multilingual_model_runs_the_samples(name, multilingual, no_data):
 
 @pytest.mark.parametrize(
     ("name", "split"),
-    [
-        (task, split)
-        for task in SAMPLES
-        for split in TASKS[task.removesuffix(".sample")].splits()
-        if (task, split) != ("TRECQA.sample", "train")  # a file that only the user can bring
-    ],
+    [(task, split) for task in SAMPLES for split in TASKS[task.removesuffix(".sample")].splits()],
 )
 def test_every_split_of_a_sample_loads(name, split, no_data):
     assert len(load_dataset(name, split)) > 0
@@ -104,8 +107,8 @@ def test_load_dataset_filters_as_the_paper_does(no_data):
     assert len(set(raw["question_id"])) > len(set(kept["question_id"]))
     with_answer = {q for q, label in zip(raw["question_id"], raw["label"], strict=True) if label}
     assert set(kept["question_id"]) == with_answer
-    train = load_dataset("TRECQA.sample", "train-manual")
-    assert len(train) == len(load_dataset("TRECQA.sample", "train-manual", raw=True))
+    train = load_dataset("TRECQA.sample", "train")
+    assert len(train) == len(load_dataset("TRECQA.sample", "train", raw=True))
 
 
 def test_load_dataset_of_subsets(no_data):
@@ -138,16 +141,214 @@ def test_load_dataset_of_a_subset_that_is_not_there():
         load_dataset("WikiQA", subset="5")
 
 
+def switched(share, seed, name="WikiQA.sample", **kwargs):
+    clean = load_dataset(name, "train", **kwargs)
+    noisy = load_dataset(name, "train", label_noise=share, seed=seed, **kwargs)
+    assert noisy.remove_columns("label").to_dict() == clean.remove_columns("label").to_dict()
+    pairs = zip(clean["label"], noisy["label"], strict=True)
+    return {i for i, (before, after) in enumerate(pairs) if before == 1 - after}
+
+
+def test_label_noise_switches_exactly_its_share(no_data):
+    n_rows = len(load_dataset("WikiQA.sample", "train"))
+    assert n_rows == 19
+    for share, n in ((0.0, 0), (0.1, 2), (0.2, 4), (0.5, 10), (1.0, 19)):
+        assert len(switched(share, 1)) == n
+    assert len(switched(0.5, 1, raw=True)) == 11  # of 22
+
+
+def test_label_noise_is_the_same_on_every_machine(no_data):
+    assert switched(0.2, 1) == {5, 14, 16, 17}
+    assert switched(0.2, 2) == {1, 6, 9, 16}
+    assert switched(0.2, 1) < switched(0.5, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "share"),
+    [
+        ("WikiQA.sample", "dev", 0.2),
+        ("WikiQA.sample", "test", 0.2),
+        ("WikiQA.sample", "train", 1.2),
+        ("WikiQA.sample", "train", -0.2),
+        ("WikiQA.sample", "train", float("nan")),
+        ("WMT17Metrics.sample", "train", 0.2),
+        ("ASNQ", "train", 0.2),
+    ],
+)
+def test_label_noise_where_it_does_not_belong(name, split, share, no_data):
+    with pytest.raises(DataError, match=r"label.noise"):
+        load_dataset(name, split, label_noise=share)
+
+
+def test_asnq_comes_from_the_users_folder(no_data, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", no_data / "cache")
+    with pytest.raises(
+        DataError, match=r"asnq/train\.tsv does not exist\. ASNQ is not fetched: take"
+    ):
+        load_dataset("ASNQ", "train")
+    with pytest.raises(DataError, match=r"ASNQ \(test\): there is no such split"):
+        load_dataset("ASNQ")
+    file = no_data / "asnq" / "dev.tsv"
+    file.parent.mkdir()
+    file.write_bytes('who ?\t"One\u2028.\t4\nwho ?\tTwo .\t3\n'.encode())
+    assert load_dataset("ASNQ", "dev").to_dict() == {
+        "question": ["who ?", "who ?"],
+        "candidate": ['"One\u2028.', "Two ."],
+        "label": [1, 0],
+    }
+    file.write_bytes(b"who ?\tOne .\t4\nwho ?\tTwo .\t5\n")  # the cache is not asked
+    with pytest.raises(DataError, match=r"dev\.tsv, line 2: expected a label from 1 to 4"):
+        load_dataset("ASNQ", "dev")
+
+
 def test_without_data_and_network_the_error_says_what_to_do(no_data):
     with pytest.raises(DataError, match=r"WikiQA \(test\): .*fetching is off") as caught:
         mteb.get_task("WikiQA").load_data()
     assert "MTEB_EXT_DATA" in str(caught.value)
+    assert caught.value.__cause__ is None  # one traceback, not a chain of them
+    assert caught.value.__context__ is None
 
 
-def test_the_dev_split_runs_on_request(no_data):
-    task = mteb.get_task("WikiQA.sample", eval_splits=["dev"])
-    result = mteb.evaluate(ToyEncoder(spread), task, cache=None, encode_kwargs=dict(QUIET))
-    assert list(result.task_results[0].scores) == ["dev"]
+def test_every_split_has_its_facts():
+    for task in TASKS.values():
+        for split in task.splits():
+            for subset in task.subsets(split):
+                facts = task._facts(split, subset)
+                assert facts.fingerprint
+                if issubclass(task, PaperRanking):
+                    assert facts.kept
+                    assert facts.kept_rows
+
+
+WITH_DEV = [name for name, task in TASKS.items() if "dev" in task.splits()]
+
+
+def test_the_tasks_with_a_dev_split():
+    assert set(WITH_DEV) == {
+        "STSBenchmarkSemEval",
+        "TRECQA",
+        "TRECQAUnmasked",
+        "WMT17Metrics",
+        "WMT17MetricsQE",
+        "WikiQA",
+    }
+
+
+@pytest.mark.parametrize("name", WITH_DEV)
+def test_the_dev_split_runs_on_request_and_is_then_complete(name, no_data, tmp_path):
+    task = mteb.get_task(f"{name}.sample", eval_splits=["dev"])
+    cache = mteb.ResultCache(tmp_path)
+    encoder = ToyEncoder(spread)
+    result = mteb.evaluate(encoder, task, cache=cache, encode_kwargs=dict(QUIET)).task_results[0]
+    assert list(result.scores) == ["dev"]
+    assert set(result.hf_subsets) == set(task.hf_subsets)
+    assert result.get_missing_evaluations(task) == {}
+    assert np.isfinite(result.get_score(["dev"]))
+    encoder.seen.clear()
+    mteb.evaluate(encoder, task, cache=cache, encode_kwargs=dict(QUIET))
+    assert not encoder.seen
+
+
+def test_wmts_dev_split_has_the_language_pairs_of_the_training_data(no_data):
+    dev = mteb.get_task("WMT17Metrics.sample", eval_splits=["dev"])
+    assert dev.hf_subsets == ["cs-en", "de-en", "fi-en", "ru-en", "tr-en"]
+    chosen = mteb.get_task(
+        "WMT17Metrics.sample", eval_splits=["dev"], hf_subsets=["tr-en", "lv-en"]
+    )
+    assert chosen.hf_subsets == ["tr-en"]
+    both = mteb.get_task("WMT17Metrics.sample", eval_splits=["dev", "test"])
+    assert len(both.hf_subsets) == 7
+    result = mteb.evaluate(ToyEncoder(spread), both, cache=None, encode_kwargs=dict(QUIET))
+    scores = result.task_results[0].scores
+    assert [len(scores[split]) for split in ("dev", "test")] == [5, 7]
+    assert set(load_dataset("WMT17Metrics.sample", "dev")["subset"]) == {*dev.hf_subsets, "ro-en"}
+
+
+def test_a_subset_that_the_split_has_not_is_an_error(no_data):
+    task = mteb.get_task("WMT17Metrics.sample", eval_splits=["dev"], hf_subsets=["lv-en"])
+    with pytest.raises(
+        DataError, match=r"\(dev, lv-en\): this split has no such subset; it has cs"
+    ):
+        task.load_data()
+
+
+def test_wmts_files_of_one_set_have_one_length(monkeypatch, tmp_path):
+    copy = tmp_path / "samples"
+    shutil.copytree(sources.samples_folder(), copy)
+    monkeypatch.setattr(sources, "samples_folder", lambda: copy)
+    # One line too few in one file and one too many in another: the totals are equal.
+    for year, name, text in (
+        ("15", "newstest2015", "One line more.\n"),
+        ("16", "DAseg-newstest2016", ""),
+    ):
+        file = copy / f"da-wmt{year}/cs-en/{name}.reference.cs-en"
+        lines = file.read_text("utf-8")
+        file.write_text(lines + text if text else lines[: lines[:-1].rindex("\n") + 1], "utf-8")
+    with pytest.raises(DataError, match=r"reference.cs-en.* have 29, 28 and 28 lines"):
+        load_dataset("WMT17Metrics.sample", "train", subset="cs-en")
+
+
+def test_trecqas_dev_split_has_candidates_of_at_most_40_tokens(no_data):
+    dev = load_dataset("TRECQA.sample", "dev", raw=True)
+    lengths = [len(text.split()) for text in dev["candidate"]]
+    assert max(lengths) == 40
+    read = readers.read_json_questions(sources.samples_folder() / "trec-qa/dev.jsonl")
+    long = [text for question in read for text in question.candidates if len(text.split()) > 40]
+    assert len(dev) + len(long) == sum(map(len, read))
+    assert len(long) == 1
+    kept = load_dataset("TRECQA.sample", "dev")
+    assert "<num>" in " ".join(kept["candidate"])
+
+
+def pairs(*rows):
+    return Pairs([a for a, _, _ in rows], [b for _, b, _ in rows], [s for _, _, s in rows])
+
+
+def test_the_part_that_jacsts_script_reads():
+    from mteb_ext.tasks.jacsts import _membership
+
+    whole = pairs(("a", "b", 1.0), (" a", "b\u3000", 2.0), ("c", "d", 5.0), ("c", "d", 5.0))
+    assert _membership(whole, pairs(("c", "d", 5.0), ("a", "b", 2.0))) == [False, True, True, False]
+    assert _membership(whole, pairs(("c", "d", 5.0), ("c", "d", 5.0))) == [False, False, True, True]
+    for wrong in (("a", "b", 3.0), ("a", "B", 1.0), ("b", "a", 1.0)):
+        with pytest.raises(DataError, match=r"JAC-sts-test\.csv, line 2: .* no partner"):
+            _membership(whole, pairs(("a", "b", 1.0), wrong))
+    with pytest.raises(DataError, match=r"line 1: .* no partner"):
+        _membership(whole, pairs(*[("c", "d", 5.0)] * 3))
+
+
+def test_the_samples_part_of_jacsts(no_data):
+    content, _ = paper_task("JACSTS.sample").load("test")
+    assert (len(content), sum(content.parts["3482"])) == (30, 26)
+
+
+def test_qabot_has_one_prompt_for_both_sides():
+    assert TASKS["QABot"].protocol.symmetric
+    assert isinstance(TASKS["QABot"].metadata.prompt, str)
+
+
+def test_qabots_answers_appear_nowhere(tmp_path, monkeypatch, caplog, capsys):
+    """Not in what is loaded, given to a model, written or said."""
+    write_qabot(tmp_path / "data", candidates=[20] * 4, relevant=[1] * 4)
+    monkeypatch.setenv("MTEB_EXT_DATA", str(tmp_path / "data"))
+    facts = {"test": QuestionFacts(questions=4, rows=80, relevant=4, fingerprint="0" * 64)}
+    protocol = replace(TASKS["QABot"].protocol, facts=facts)
+    monkeypatch.setattr(TASKS["QABot"], "protocol", protocol)
+    model = ToyEncoder(spread)
+    mteb.evaluate(
+        model,
+        mteb.get_task("QABot"),
+        cache=mteb.ResultCache(tmp_path / "results"),
+        prediction_folder=tmp_path / "predictions",
+        encode_kwargs=dict(QUIET),
+    )
+    rows = load_dataset("QABot", raw=True).to_pandas().to_csv()
+    written = [p for p in tmp_path.rglob("*") if p.is_file() and "data" not in p.parts]
+    assert len(written) >= 3
+    everything = [*model.seen, rows, caplog.text, *capsys.readouterr()]
+    everything += [path.read_text("utf-8") for path in written]
+    assert "候補" in "".join(everything)
+    assert not any("秘密" in text for text in everything)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -78,12 +78,38 @@ class PaperSTS(PaperTask, AbsTaskSTS):
             raise DataError(f"this split has no such subset; it has {', '.join(facts)}.")
         return facts[subset]
 
+    @property
+    def hf_subsets(self) -> list[str]:
+        """The chosen subsets that one of the chosen splits has (dev may have fewer than test).
+
+        Where no split has any of them, they are returned as they are: loading them names the fault.
+        """
+        present = {subset for split in self.eval_splits for subset in self.subsets(split)}
+        return [name for name in self._chosen if name in present] or self._chosen
+
+    @hf_subsets.setter
+    def hf_subsets(self, subsets: list[str]) -> None:
+        self._chosen = subsets
+
+    def evaluate(
+        self,
+        model: MTEBModels,
+        split: str = "test",
+        subsets_to_run: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Mapping[str, Any]:
+        """Evaluate the subsets that the split has."""
+        chosen = self.hf_subsets if subsets_to_run is None else subsets_to_run
+        present = [subset for subset in chosen if subset in self.subsets(split)]
+        return super().evaluate(model, split, present, **kwargs)
+
     def _load_splits(self) -> set[str]:
         revisions = set()
         loaded: dict[str, DatasetDict] = {}
         for subset in self.hf_subsets:
             loaded[subset] = DatasetDict()
-            for split in self.eval_splits:
+            with_it = [split for split in self.eval_splits if subset in self.subsets(split)]
+            for split in with_it or self.eval_splits:
                 pairs, revision = self.load(split, subset)
                 loaded[subset][split] = pairs_to_dataset(pairs)
                 revisions.add(revision)

@@ -15,7 +15,7 @@ from mteb.timing import TimingStack
 from mteb_ext.bases.predictions import check_predictions, write_predictions
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.data.sources import DataNotProvidedError, SampleFiles, Source, UpstreamFiles
-from mteb_ext.data.verify import check_counts, check_fingerprint, fingerprint
+from mteb_ext.data.verify import check_counts, check_fingerprint, check_records, fingerprint
 from mteb_ext.errors import DataError, MtebExtError, ProtocolError, UndefinedMetricError
 from mteb_ext.metrics.significance import Interval
 from mteb_ext.protocol import (
@@ -125,6 +125,7 @@ class PaperTask(AbsTask):
                 raise DataError(f"there is no such split; there are {', '.join(cls.splits())}.")
             facts = cls._facts(split, subset)
             content = cls.read(cls.source, split, subset)
+            check_records(content)
             return content, cls._verified_revision(content, facts, split)
 
     @classmethod
@@ -256,10 +257,14 @@ class PaperTask(AbsTask):
         """Fill ``self.dataset`` and return the dataset revisions that were found."""
 
 
-def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
+def sample_twin(task: type[PaperTask], files: SampleFiles | None = None) -> type[PaperTask]:
     """The task ``NAME.sample``: the same protocol on a few made-up rows in the same file formats.
 
     It shows that everything works where the real data is not at hand. Its numbers mean nothing.
+
+    Args:
+        task: The task.
+        files: Where the rows are; this package's samples where left out.
     """
     metadata = task.metadata.model_copy(
         update={
@@ -275,7 +280,7 @@ def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
         "__doc__": metadata.description,
         "__module__": __name__,
         "metadata": metadata,
-        "source": SampleFiles(),
+        "source": files or SampleFiles(),
     }
     twin = type(f"{task.__name__}Sample", (task,), attributes)
     globals()[twin.__name__] = twin  # where pickle looks for it
@@ -303,4 +308,5 @@ def errors_named(task: str, split: str, subset: str) -> Iterator[None]:
         yield
     except MtebExtError as error:
         where = split if subset == DEFAULT_SUBSET else f"{split}, {subset}"
-        raise type(error)(f"{task} ({where}): {error}") from error
+        error.args = (f"{task} ({where}): {error}",)  # the same error: no chain of tracebacks
+        raise

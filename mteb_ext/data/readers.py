@@ -2,22 +2,35 @@ r"""One reader a file format, exact about lines and quotes.
 
 Lines end at ``\n`` and nowhere else (``str.splitlines`` also splits at U+2028 and others, which
 occur inside texts), and a quotation mark is a character like any other except where a reader says
-so. Texts are returned as they stand in the file.
+so. Texts are returned as they stand in the file; a byte order mark at its start is no part of it.
+
+A file is read whole or refused, with a :class:`~mteb_ext.errors.DataError` that names file and row:
+nothing is skipped, guessed or mended. Archives are unpacked up to ``UNPACKED_LIMIT`` bytes.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import json
+import math
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import DataError
 
 STS_BENCHMARK_GENRES = ("news", "captions", "forums")
+UNPACKED_LIMIT = 2**26  # bytes; six times the largest file of the papers
+_WIKIQA_HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel"
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def read_xls_pairs(path: Path) -> Pairs:
@@ -26,20 +39,43 @@ def read_xls_pairs(path: Path) -> Pairs:
     Raises:
         DataError: If it is no such spreadsheet.
     """
-    import python_calamine
+    import xlrd
 
+    content = _content(path)
     try:
-        rows = python_calamine.CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
-    except (python_calamine.CalamineError, OSError) as error:
-        raise DataError(f"{path} is not a readable spreadsheet: {error}") from error
-    sentence1, sentence2, score = [], [], []
+        # In pure Python: a damaged file has made compiled readers hang or end the interpreter.
+        book = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
+        sheets, sheet = book.nsheets, book.sheet_by_index(0)
+        rows = [sheet.row_values(i) for i in range(sheet.nrows)]
+    except Exception as error:  # it raises whatever the damage leads to
+        raise DataError(
+            f"{path} is not a readable spreadsheet: {type(error).__name__}: {error}"
+        ) from error
+    if sheets != 1 or not rows:
+        raise DataError(f"{path} has {sheets} sheets and {len(rows)} rows: expected one sheet")
+    pairs = Pairs([], [], [])
     for number, row in enumerate(rows, start=1):
-        if len(row) != 3 or not all(isinstance(cell, str) for cell in row[:2]):
+        if [type(cell) for cell in row] != [str, str, float] or not (row[0] and row[1]):
             raise DataError(f"{path}, row {number}: expected two texts and a score, found {row!r}")
-        sentence1.append(str(row[0]))
-        sentence2.append(str(row[1]))
-        score.append(_number(str(row[2]), path, number))
-    return Pairs(sentence1, sentence2, score)
+        pairs.sentence1.append(row[0])
+        pairs.sentence2.append(row[1])
+        pairs.score.append(_number(str(row[2]), path, number))
+    return pairs
+
+
+def read_scored_pairs(path: Path) -> Pairs:
+    """Read a file of three tab-separated columns without header: score, sentence 1, sentence 2.
+
+    Raises:
+        DataError: If a line has another number of columns, or no number as its score.
+    """
+    pairs = Pairs([], [], [])
+    for number, line in _numbered_lines(path):
+        score, sentence1, sentence2 = _columns(line, 3, path, number)
+        pairs.sentence1.append(sentence1)
+        pairs.sentence2.append(sentence2)
+        pairs.score.append(_number(score, path, number))
+    return pairs
 
 
 def read_question_folders(folder: Path) -> list[Question]:
@@ -56,10 +92,14 @@ def read_question_folders(folder: Path) -> list[Question]:
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder")
     names = [p.name for p in folder.iterdir() if p.is_dir() and re.fullmatch("[0-9]+", p.name)]
+    if not names:
+        raise DataError(f"{folder} holds no folders 1, 2, …, one a query")
     pool: dict[tuple[str, int], str] = {}
     questions = []
     for name in sorted(names, key=int):
-        text = _text(folder / name / "question.txt", "utf-8-sig").strip()
+        text = _text(folder / name / "question.txt").strip()
+        if not text:
+            raise DataError(f"{folder / name / 'question.txt'} holds no question")
         candidates, labels = _read_candidate_questions(folder / name / "data.csv")
         ids, seen = [], dict.fromkeys(candidates, 0)
         for candidate in candidates:
@@ -70,26 +110,34 @@ def read_question_folders(folder: Path) -> list[Question]:
 
 
 def _read_candidate_questions(path: Path) -> tuple[list[str], list[int]]:
-    limit = csv.field_size_limit(len(text := _text(path, "utf-8-sig")) + 1)  # an answer may be long
+    limit = csv.field_size_limit(len(text := _text(path)) + 1)  # an answer may be long
     try:
-        return _candidate_rows(csv.DictReader(io.StringIO(text, newline="")), path)
+        return _candidate_rows(csv.reader(io.StringIO(text, newline=""), strict=True), path)
     except csv.Error as error:
         raise DataError(f"{path} is not a readable CSV file: {error}") from error
     finally:
         csv.field_size_limit(limit)
 
 
-def _candidate_rows(rows: csv.DictReader[str], path: Path) -> tuple[list[str], list[int]]:
-    if not {"question", "label"} <= set(rows.fieldnames or ()):
-        raise DataError(f"{path}: the first line does not name the columns question and label")
+def _candidate_rows(rows: Iterator[list[str]], path: Path) -> tuple[list[str], list[int]]:
+    header = next(rows, [])
+    if header.count("question") != 1 or header.count("label") != 1:
+        raise DataError(
+            f"{path}: the first line does not name the columns question and label, once each"
+        )
+    question, label = header.index("question"), header.index("label")
     candidates, labels = [], []
-    for number, row in enumerate(rows, start=1):
-        if row["question"] is None or row["label"] is None:
-            raise DataError(f"{path}, record {number}: the question or the label is missing")
-        if row["label"] not in {"0", "1"}:
+    for number, row in enumerate(filter(None, rows), start=1):  # an empty line is no record
+        if len(row) != len(header):
+            raise DataError(
+                f"{path}, record {number}: expected {len(header)} fields, found {len(row)}"
+            )
+        if row[label] not in {"0", "1"}:
             raise DataError(f"{path}, record {number}: the label is neither 0 nor 1")
-        candidates.append(row["question"])
-        labels.append(int(row["label"]))
+        candidates.append(row[question])
+        labels.append(int(row[label]))
+    if not candidates:
+        raise DataError(f"{path} has a header and no records: the file is cut short")
     return candidates, labels
 
 
@@ -99,21 +147,82 @@ def read_wikiqa(path: Path) -> list[Question]:
     Sentence identifiers repeat across questions, so a candidate is identified by both.
 
     Raises:
-        DataError: If a line has another number of columns or another label than 0 or 1.
+        DataError: If the header or a line has other columns, a label is not 0 or 1, or an
+            identifier stands for two texts.
     """
     questions: dict[str, Question] = {}
-    for number, line in enumerate(_lines(path), start=1):
-        if number == 1:
-            continue
-        columns = line.split("\t")
-        if len(columns) != 7:
-            raise DataError(f"{path}, line {number}: expected 7 columns, found {len(columns)}")
-        question_id, text, _, _, sentence_id, sentence, label = columns
+    lines = _numbered_lines(path, header=_WIKIQA_HEADER)
+    for number, line in lines:
+        question_id, text, _, _, sentence_id, sentence, label = _columns(line, 7, path, number)
         question = questions.setdefault(question_id, Question(question_id, text, [], [], []))
+        if question.text != text:
+            raise DataError(f"{path}, line {number}: {question_id} stands for another question too")
         question.candidate_ids.append(f"{question_id}/{sentence_id}")
         question.candidates.append(sentence)
         question.labels.append(_label(label, path, number))
     return list(questions.values())
+
+
+def read_json_questions(path: Path) -> list[Question]:
+    """Read questions from JSON lines, gzipped where the name ends in ``.gz``.
+
+    A line is ``{"question": …, "candidates": [{"sentence": …, "label": 0 or 1}, …]}``. A question
+    is identified by the number of its line. Questions without candidates are returned too.
+
+    Raises:
+        DataError: If a line is another kind of object.
+    """
+    questions = []
+    for number, line in _numbered_lines(path):
+        try:
+            row = json.loads(line, object_pairs_hook=_object)
+            text, candidates = row["question"], row["candidates"]
+            sentences = [candidate["sentence"] for candidate in candidates]
+            labels = [candidate["label"] for candidate in candidates]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise DataError(
+                f"{path}, line {number} is no question with candidates: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if not all(isinstance(value, str) for value in (text, *sentences)):
+            raise DataError(f"{path}, line {number}: a question or a sentence is no text")
+        if not all(type(label) is int and label in {0, 1} for label in labels):
+            raise DataError(f"{path}, line {number}: a label is neither 0 nor 1")
+        ids = [f"{number}/{i:04d}" for i in range(len(labels))]
+        questions.append(Question(str(number), text, ids, sentences, labels))
+    return questions
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(members)) != len(members):
+        raise ValueError("a name occurs twice in an object")
+    return found
+
+
+def read_asnq(path: Path) -> Iterator[tuple[str, str, int]]:
+    """Read ASNQ, line by line: question, sentence and a label from 1 to 4, tab-separated.
+
+    Label 4 is a sentence of the long answer that holds the short answer; 1 to 3 lack one or both.
+
+    Yields:
+        Question, sentence, and whether it answers: 1 for label 4, else 0.
+
+    Raises:
+        DataError: If a line has another number of columns or another label.
+    """
+    number = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, text in enumerate(file, start=1):
+                (line,) = _split(text, path, number)
+                question, sentence, label = _columns(line, 3, path, number)
+                if label not in {"1", "2", "3", "4"} or "\0" in line:
+                    raise DataError(f"{path}, line {number}: expected a label from 1 to 4")
+                yield question, sentence, int(label == "4")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}, after line {number}: {error}") from error
+    if not number:
+        raise DataError(f"{path} is empty")
 
 
 def read_trecqa(path: Path) -> list[Question]:
@@ -121,70 +230,111 @@ def read_trecqa(path: Path) -> list[Question]:
 
     Each ``<QApairs id='…'>`` block holds one ``<question>`` and any number of ``<positive>`` and
     ``<negative>`` candidates; the first line of each is its tab-separated tokens, and a text is its
-    tokens joined by one space. Questions without candidates are returned too.
+    tokens joined by one space. The other lines annotate the tokens. Questions without candidates
+    are returned too.
 
     Raises:
-        DataError: If a candidate stands outside a block, or the file ends inside one.
+        DataError: If a tag or a line stands where it does not belong, or the file ends in a block.
     """
-    labels = {"<positive>": 1, "<negative>": 0}
+    kinds = ("question", "positive", "negative")
     questions: list[Question] = []
     block: Question | None = None
-    lines = iter(enumerate(_lines(path), start=1))
+    lines = _numbered_lines(path)
     for number, line in lines:
-        if line.startswith("<QApairs id='"):
-            block = Question(line.split("'")[1], "", [], [], [])
+        kind = line.removeprefix("<").removesuffix(">")
+        if opening := re.fullmatch("<QApairs id='([^']+)'>", line):
+            if block is not None:
+                raise DataError(f"{path}, line {number}: block {block.id} is still open")
+            block = Question(opening[1], "", [], [], [])
+        elif block is None:
+            raise DataError(f"{path}, line {number}: {line[:40]!r} stands outside a block")
         elif line == "</QApairs>":
-            if block is None or not block.text:
+            if not block.text:
                 raise DataError(f"{path}, line {number}: a block ends without a question")
             questions.append(block)
             block = None
-        elif line == "<question>" or line in labels:
-            if block is None:
-                raise DataError(f"{path}, line {number}: {line} stands outside a <QApairs> block")
-            text = " ".join(next(lines, (0, ""))[1].split("\t")).strip()
-            if line == "<question>":
+        elif line != f"<{kind}>" or kind not in kinds:
+            raise DataError(f"{path}, line {number}: {line[:40]!r} is no element of a block")
+        else:
+            text = _tokens(lines, kind, path, number)
+            if kind != "question":
+                block.candidate_ids.append(f"{block.id}/{len(block):04d}")
+                block.candidates.append(text)
+                block.labels.append(int(kind == "positive"))
+            elif block.text:
+                raise DataError(f"{path}, line {number}: block {block.id} has two questions")
+            else:
                 block = Question(
                     block.id, text, block.candidate_ids, block.candidates, block.labels
                 )
-            else:
-                block.candidate_ids.append(f"{block.id}/{len(block):04d}")
-                block.candidates.append(text)
-                block.labels.append(labels[line])
     if block is not None:
         raise DataError(f"{path} ends inside block {block.id}: the file is cut short")
     return questions
 
 
-def read_zipped_pairs(texts: Path, texts_member: str, gold: Path, gold_member: str) -> Pairs:
+def _tokens(lines: Iterator[tuple[int, str]], kind: str, path: Path, start: int) -> str:
+    """The text of an element, whose lines are used up to its closing tag."""
+    text = None
+    for number, line in lines:
+        if line == f"</{kind}>" and text:
+            return text
+        if re.fullmatch("</?(QApairs.*|question|positive|negative)>", line):
+            raise DataError(f"{path}, line {number}: {line} inside <{kind}> of line {start}")
+        text = " ".join(line.split("\t")).strip() if text is None else text
+    raise DataError(f"{path} ends inside <{kind}> of line {start}: the file is cut short")
+
+
+def read_zipped_pairs(
+    texts: Path, texts_member: str, gold: Path, gold_member: str, *, first_only: bool = False
+) -> Pairs:
     """Read one track of a SemEval task: a member with the pairs, another with the gold scores.
 
-    Pairs are tab-separated and unquoted. Where there are more pairs than gold scores (track 6), the
-    gold belongs to the first ones.
+    Pairs are tab-separated and unquoted.
+
+    Args:
+        texts: The archive of the pairs.
+        texts_member: The name of their file in it.
+        gold: The archive of the gold scores.
+        gold_member: The name of their file in it.
+        first_only: Whether gold exists for the first pairs only, which are then returned (track 6).
 
     Raises:
-        DataError: If an archive or a member is damaged, or a row has not two texts.
+        DataError: If an archive or a member is damaged, a row has not two texts, or the numbers of
+            pairs and scores differ.
     """
-    scores = _lines_of(_member(gold, gold_member), f"{gold}/{gold_member}")
-    rows = _lines_of(_member(texts, texts_member), f"{texts}/{texts_member}")
-    if len(rows) < len(scores):
-        raise DataError(f"{texts}/{texts_member} has {len(rows)} pairs for {len(scores)} scores")
-    sentence1, sentence2 = [], []
-    for number, row in enumerate(rows[: len(scores)], start=1):
-        columns = row.split("\t")
-        if len(columns) != 2:
-            raise DataError(f"{texts}/{texts_member}, line {number}: expected 2 columns")
-        sentence1.append(columns[0])
-        sentence2.append(columns[1])
-    return Pairs(
-        sentence1, sentence2, [_number(s, gold, number) for number, s in enumerate(scores, start=1)]
-    )
+    where = Path(f"{texts}/{texts_member}")
+    rows = _split(_decode(_member(texts, texts_member), where), where)
+    gold_path = Path(f"{gold}/{gold_member}")
+    scores = _split(_decode(_member(gold, gold_member), gold_path), gold_path)
+    if len(rows) < len(scores) or (len(rows) > len(scores) and not first_only):
+        raise DataError(f"{where} has {len(rows)} pairs for {len(scores)} scores")
+    pairs = Pairs([], [], [])
+    for number, (row, score) in enumerate(zip(rows, scores, strict=False), start=1):
+        sentence1, sentence2 = _columns(row, 2, where, number)
+        pairs.sentence1.append(sentence1)
+        pairs.sentence2.append(sentence2)
+        pairs.score.append(_number(score, gold_path, number))
+    return pairs
 
 
 def _member(archive: Path, name: str) -> bytes:
+    content = _content(archive)
     try:
-        with zipfile.ZipFile(archive) as file:
-            return file.read(name)
-    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            if file.getinfo(name).compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise DataError(f"{archive}: {name} is compressed in an unusual way")
+            with file.open(name) as member:
+                return _unpacked(member, f"{archive}/{name}")
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        KeyError,  # no such member
+        RuntimeError,  # encrypted, or a feature that is not implemented
+        ValueError,
+        EOFError,
+        OSError,
+    ) as error:
         raise DataError(f"{archive}: cannot read {name}: {error}") from error
 
 
@@ -195,18 +345,18 @@ def read_stsbenchmark(path: Path) -> Pairs:
     that name their origin. ``main-forum`` (train) and ``main-forums`` (dev, test) are one genre.
 
     Raises:
-        DataError: If a row has fewer than seven columns, another genre or no number as its score.
+        DataError: If a row has another number of columns, another genre or no number as its score.
     """
-    genre, score, sentence1, sentence2 = [], [], [], []
-    for number, line in enumerate(_lines(path), start=1):
+    pairs = Pairs([], [], [])
+    for number, line in _numbered_lines(path):
         columns = line.split("\t")
-        if len(columns) < 7:
-            raise DataError(f"{path}, line {number}: expected 7 columns, found {len(columns)}")
-        genre.append(_genre(columns[0], path, number))
-        score.append(_number(columns[4], path, number))
-        sentence1.append(columns[5])
-        sentence2.append(columns[6])
-    return Pairs(sentence1, sentence2, score, genre)
+        if len(columns) not in {7, 9}:
+            raise DataError(f"{path}, line {number}: expected 7 or 9 columns, found {len(columns)}")
+        pairs.genre.append(_genre(columns[0], path, number))
+        pairs.score.append(_number(columns[4], path, number))
+        pairs.sentence1.append(columns[5])
+        pairs.sentence2.append(columns[6])
+    return pairs
 
 
 def _genre(name: str, path: Path, number: int) -> str:
@@ -224,13 +374,11 @@ def read_da_rows(path: Path) -> Iterator[tuple[str, str, int, float]]:
         line number of the segment counted from 1, and the human score.
 
     Raises:
-        DataError: If a line has another number of columns.
+        DataError: If the header or a line has other columns.
     """
-    for number, line in enumerate(_lines(path), start=1):
-        if number == 1:
-            continue
+    for number, line in _numbered_lines(path, header="LP DATA SYSTEM SID HUMAN"):
         columns = line.split(" ")
-        if len(columns) != 5 or not columns[3].isdecimal():
+        if len(columns) != 5 or not re.fullmatch("[0-9]{1,9}", columns[3]):
             raise DataError(f"{path}, line {number}: expected LP DATA SYSTEM SID HUMAN")
         yield (
             columns[0],
@@ -241,12 +389,12 @@ def read_da_rows(path: Path) -> Iterator[tuple[str, str, int, float]]:
 
 
 def read_text_lines(path: Path) -> list[str]:
-    """Read the lines of a text file; a byte order mark at its start is no part of the text.
+    """Read the lines of a text file.
 
     Raises:
-        DataError: If the file is not UTF-8 text.
+        DataError: If the file is empty or not UTF-8 text.
     """
-    return _lines(path, "utf-8-sig")
+    return [line for _, line in _numbered_lines(path)]
 
 
 def read_number_lines(path: Path) -> list[float]:
@@ -255,39 +403,90 @@ def read_number_lines(path: Path) -> list[float]:
     Raises:
         DataError: If a line is no number.
     """
-    return [_number(line, path, number) for number, line in enumerate(_lines(path), start=1)]
+    return [_number(line, path, number) for number, line in _numbered_lines(path)]
 
 
-def _lines(path: Path, encoding: str = "utf-8") -> list[str]:
-    return _split(_text(path, encoding))
+def _numbered_lines(path: Path, header: str | None = None) -> Iterator[tuple[int, str]]:
+    """The lines of a file, numbered from 1, without the header, which must be the first of them."""
+    lines = _split(_text(path), path)
+    if header is not None and lines[0] != header:
+        raise DataError(f"{path}, line 1: expected the header {header!r}, found {lines[0][:80]!r}")
+    if header is not None and len(lines) == 1:
+        raise DataError(f"{path} has a header and no rows: the file is cut short")
+    numbered = enumerate(lines, start=1)
+    return numbered if header is None else islice(numbered, 1, None)
 
 
-def _lines_of(content: bytes, name: str) -> list[str]:
+def _split(text: str, path: Path, first: int = 1) -> list[str]:
+    lines = text.removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, start=first):
+        if line.endswith("\r"):
+            raise DataError(
+                f"{path}, line {number} ends with a carriage return, which would become part of "
+                "its text: the line ends have been converted. Take the original file."
+            )
+    return lines
+
+
+def _columns(line: str, n: int, path: Path, number: int) -> list[str]:
+    columns = line.split("\t")
+    if len(columns) != n:
+        raise DataError(f"{path}, line {number}: expected {n} columns, found {len(columns)}")
+    return columns
+
+
+def _text(path: Path) -> str:
+    content = _content(path)
+    if path.suffix == ".gz":
+        try:
+            with gzip.open(io.BytesIO(content)) as file:
+                content = _unpacked(file, str(path))
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{path} is not a readable gzip file: {error}") from error
+    return _decode(content, path)
+
+
+def _content(path: Path) -> bytes:
     try:
-        return _split(content.decode("utf-8"))
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error}") from error
+    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype|html)", content, re.IGNORECASE):
+        raise DataError(f"{path} is a web page, not the data file: the download went wrong")
+    return content
+
+
+def _unpacked(file: Any, name: str) -> bytes:  # noqa: ANN401 - a file of zipfile or gzip
+    content = bytearray()
+    while chunk := file.read(2**16):
+        content += chunk
+        if len(content) > UNPACKED_LIMIT:
+            raise DataError(
+                f"{name} unpacks to more than {UNPACKED_LIMIT} bytes: not the data file"
+            )
+    return bytes(content)
+
+
+def _decode(content: bytes, path: Path) -> str:
+    try:
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{name} is not UTF-8 text: {error}") from error
-
-
-def _split(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n") if text else []
-
-
-def _text(path: Path, encoding: str = "utf-8") -> str:
-    try:
-        return path.read_bytes().decode(encoding)
-    except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not a readable UTF-8 file: {error}") from error
+    if not text:
+        raise DataError(f"{path} is empty")
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DataError(f"{path}, line {line}: a NUL character, so that this is no text file")
+    return text
 
 
 def _number(text: str, path: Path, number: int) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise DataError(f"{path}, line {number}: {text!r} is not a number") from None
+    if not _NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
+        raise DataError(f"{path}, line {number}: {text[:40]!r} is not a finite number")
+    return value
 
 
 def _label(text: str, path: Path, number: int) -> int:
-    if text.strip() not in {"0", "1"}:
-        raise DataError(f"{path}, line {number}: the label is {text!r}, expected 0 or 1")
+    if text not in {"0", "1"}:
+        raise DataError(f"{path}, line {number}: the label is {text[:40]!r}, expected 0 or 1")
     return int(text)

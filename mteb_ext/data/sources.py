@@ -3,26 +3,40 @@
 The data folder is laid out as ``owner/repository/commit/path``, the layout of ``registry.txt``,
 which holds the sha256 of every public file. ``MTEB_EXT_DATA`` names the folder; without it the
 platform's cache folder is used. A file that is there and has the right hash is never fetched.
+
+A download is held in memory until it is complete and has the right hash, so that nothing else ever
+reaches the data folder, whatever cuts it short. It is moved into place in one step: processes that
+fetch the same file at once do each other no harm.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
+import time
+import uuid
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from datasets.exceptions import DatasetNotFoundError
 
 from mteb_ext.environment import is_set
 from mteb_ext.errors import DataError, OfflineError
 
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+
 DATA_VARIABLE = "MTEB_EXT_DATA"
 OFFLINE_VARIABLES = ("MTEB_EXT_OFFLINE", "HF_HUB_OFFLINE")
 HOST = "https://raw.githubusercontent.com/"
-_RETRIES = 2
+DOWNLOAD_LIMIT = 2**26  # bytes; fifteen times the largest file of the registry
+DOWNLOAD_SECONDS = 600.0
+_SILENCE_SECONDS = 30.0  # without a byte, and a connection counts as lost
+_ATTEMPTS = 3
 
 
 class DataNotProvidedError(DataError, DatasetNotFoundError):  # type: ignore[misc]
@@ -116,9 +130,9 @@ def data_folder() -> Path:
     """The folder that holds the real data; it need not exist or be writable."""
     if folder := os.environ.get(DATA_VARIABLE):
         return Path(folder).expanduser()
-    import pooch
+    import platformdirs
 
-    return Path(pooch.os_cache("mteb_ext"))
+    return platformdirs.user_cache_path("mteb_ext")
 
 
 def samples_folder() -> Path:
@@ -144,28 +158,96 @@ def _sha256(path: Path) -> str:
 
 
 def _fetch(key: str) -> None:
-    """Download one file: pinned, checked, moved into place only when complete."""
+    """Download one file, check it, and put it into the data folder.
+
+    Raises:
+        OfflineError: If fetching is forbidden or fails.
+        DataError: If the data folder cannot be written.
+    """
     target = data_folder() / key
     if is_offline():
         raise OfflineError(
             f"{target} does not exist, and fetching is off ({' or '.join(OFFLINE_VARIABLES)} is "
             f"set). Unset it, or point {DATA_VARIABLE} at a folder that holds {key}."
         )
-    import pooch
-
-    downloads = pooch.create(
-        path=data_folder(), base_url=HOST, registry=registry(), retry_if_failed=_RETRIES
-    )
     try:
-        downloads.fetch(key, progressbar=True)
-    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        content = _download(HOST + key)
+    except _DownloadError as error:
+        reason = str(error)
+    else:
+        found = hashlib.sha256(content).hexdigest()
+        if found == registry()[key]:
+            _write(target, content)
+            return
+        reason = (
+            f"what came is another file (sha256 {found}, expected {registry()[key]}): a proxy or a "
+            "login page may stand between"
+        )
+    raise OfflineError(  # without the chain of the network libraries' own errors
+        f"{target} does not exist and could not be fetched from {HOST}{key}: {reason}. Try again, "
+        f"or point {DATA_VARIABLE} at a folder that holds {key}."
+    ) from None
+
+
+class _DownloadError(Exception):
+    """Why a download failed, in a few words."""
+
+
+def _download(url: str) -> bytes:
+    """The content of an address, in bounded time and size.
+
+    Raises:
+        _DownloadError: If it cannot be had.
+    """
+    import requests
+    from urllib3.exceptions import HTTPError
+
+    reason = ""
+    for _ in range(_ATTEMPTS):
+        try:
+            with requests.get(url, stream=True, timeout=_SILENCE_SECONDS) as response:
+                if response.status_code != requests.codes.ok:
+                    raise _DownloadError(f"the host answers with status {response.status_code}")
+                return _body(response.raw, url.rpartition("/")[2])
+        except (OSError, HTTPError) as error:  # those of requests are OSErrors
+            reason = f"{type(error).__name__}: {error}. Check the network"
+    raise _DownloadError(reason)
+
+
+def _body(raw: BaseHTTPResponse, name: str) -> bytes:
+    from tqdm.auto import tqdm
+
+    content = bytearray()
+    deadline = time.monotonic() + DOWNLOAD_SECONDS
+    with tqdm(desc=name, unit="B", unit_scale=True, leave=False, disable=None) as bar:
+        while chunk := raw.read1(2**16, decode_content=True):  # what is here, without waiting
+            content += chunk
+            bar.update(len(chunk))
+            if len(content) > DOWNLOAD_LIMIT:
+                raise _DownloadError(f"the host sends more than {DOWNLOAD_LIMIT} bytes")
+            if time.monotonic() > deadline:
+                raise _DownloadError(
+                    f"the host has sent {len(content)} bytes in {DOWNLOAD_SECONDS:.0f} s: too slow"
+                )
+    return bytes(content)
+
+
+def _write(target: Path, content: bytes) -> None:
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(target)
+    except OSError as error:
+        reason = (
+            "the disk is full"
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}
+            else f"its folder cannot be written: {error}"
+        )
         raise DataError(
-            f"{target} does not exist, and its folder cannot be written: {error}. Put the file "
-            f"there, or point {DATA_VARIABLE} at a folder that can be written."
-        ) from error
-    except Exception as error:
-        raise OfflineError(
-            f"{target} does not exist and could not be fetched from {HOST}{key}: "
-            f"{type(error).__name__}: {error}. Check the network, or point {DATA_VARIABLE} at a "
-            f"folder that holds {key}."
-        ) from error
+            f"{target} does not exist, and {reason}. Make room, put the file there yourself, or "
+            f"point {DATA_VARIABLE} at a folder that can be written."
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()

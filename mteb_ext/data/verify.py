@@ -1,14 +1,16 @@
-"""Checks on what was read: counts, and a fingerprint of the content.
+"""Checks on what was read: its form, counts, and a fingerprint of the content.
 
 They hold whichever way the files came onto the machine: a parser that drops rows, or a file of
-another edition, cannot pass.
+another edition, cannot pass. The form is checked of samples and of other packages' tasks too.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import DataError
@@ -20,11 +22,90 @@ _NEXT_STEP = (
 )
 
 
+def check_records(content: Pairs | Sequence[Question]) -> None:
+    """Check the form of what was read: one value a row in every column, and values that can be.
+
+    Texts are strings, gold scores finite, relevance labels 0 or 1, question identifiers unique, and
+    candidate identifiers unique within their question. (Two questions may share them.)
+
+    Raises:
+        DataError: If something is not, with the row or question and what was found.
+    """
+    if not content:
+        raise DataError("there are no rows.")
+    if isinstance(content, Pairs):
+        _check_pairs(content)
+    else:
+        _check_questions(content)
+
+
+def _check_pairs(pairs: Pairs) -> None:
+    columns: dict[str, Sequence[object]] = {
+        "sentence1": pairs.sentence1,
+        "sentence2": pairs.sentence2,
+        **({"genre": pairs.genre} if pairs.genre else {}),
+        **{f"part {name}": mask for name, mask in pairs.parts.items()},
+    }
+    for name, column in columns.items():
+        if len(column) != len(pairs):
+            raise DataError(f"{name} has {len(column)} values for {len(pairs)} scores.")
+    for name in ("sentence1", "sentence2"):
+        for row, text in enumerate(columns[name], start=1):
+            if fault := _text_fault(text):
+                raise DataError(f"{name} of row {row} {fault}.")
+    for row, score in enumerate(pairs.score, start=1):
+        if not isinstance(score, Real) or not math.isfinite(score):
+            raise DataError(f"the gold score of row {row} is {score!r}, no finite number.")
+
+
+def _check_questions(questions: Sequence[Question]) -> None:
+    if repeated := _repeated([question.id for question in questions]):
+        raise DataError(f"the question identifier {repeated!r} occurs more than once.")
+    for question in questions:
+        where = f"question {question.id!r}"
+        columns = question.candidate_ids, question.candidates, question.labels
+        if len({len(column) for column in columns}) != 1:
+            lengths = ", ".join(str(len(column)) for column in columns)
+            raise DataError(f"{where} has {lengths} candidate identifiers, candidates and labels.")
+        if fault := _text_fault(question.id) or _text_fault(question.text):
+            raise DataError(f"{where} or its identifier {fault}.")
+        if repeated := _repeated(question.candidate_ids):
+            raise DataError(f"{where} has the candidate identifier {repeated!r} more than once.")
+        for name, candidate, label in zip(*columns, strict=True):
+            if fault := _text_fault(name) or _text_fault(candidate):
+                raise DataError(f"candidate {name!r} of {where} or its identifier {fault}.")
+            if not isinstance(label, Integral) or isinstance(label, bool) or label not in {0, 1}:
+                raise DataError(
+                    f"the label of candidate {name!r} of {where} is {label!r}, neither 0 nor 1."
+                )
+
+
+def _text_fault(text: object) -> str | None:
+    if not isinstance(text, str):
+        return f"is of type {type(text).__name__}, and no text"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "holds half a surrogate pair, which is no character"
+    return None
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    """The first name that stood before, if there is one."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 def fingerprint(content: Pairs | Sequence[Question]) -> str:
     """The sha256 of the content in canonical form.
 
-    One line a row, in file order: ``[sentence1, sentence2, score]`` for pairs, ``[question id,
-    question, candidate, label]`` for questions, as compact JSON in UTF-8.
+    One line a row, in file order: ``[sentence1, sentence2, score]`` for pairs, with the genre after
+    it where there are genres, ``[question id, question, candidate, label]`` for questions, as
+    compact JSON in UTF-8.
     """
     digest = hashlib.sha256()
     for row in _rows(content):
@@ -34,9 +115,10 @@ def fingerprint(content: Pairs | Sequence[Question]) -> str:
 
 def _rows(content: Pairs | Sequence[Question]) -> Iterable[Sequence[object]]:
     if isinstance(content, Pairs):
-        return zip(content.sentence1, content.sentence2, content.score, strict=True)
+        columns = [content.sentence1, content.sentence2, map(float, content.score)]
+        return zip(*columns, *([content.genre] if content.genre else []), strict=True)
     return (
-        (question.id, question.text, candidate, label)
+        (question.id, question.text, candidate, int(label))
         for question in content
         for candidate, label in zip(question.candidates, question.labels, strict=True)
     )
@@ -59,7 +141,7 @@ def check_counts(
     """
     for name, found in _counts(content, keep).items():
         expected = getattr(facts, name)
-        if expected not in {None, found}:
+        if expected is not None and expected != found:
             raise DataError(
                 f"expected {name.replace('_', ' ')}: {expected}, found: {found}. {_NEXT_STEP}"
             )
@@ -81,7 +163,8 @@ def check_fingerprint(content: Pairs | Sequence[Question], expected: str | None)
 
 def _counts(content: Pairs | Sequence[Question], keep: QuestionFilter) -> dict[str, object]:
     if isinstance(content, Pairs):
-        return {"pairs": len(content)}
+        parts = {name: sum(mask) for name, mask in content.parts.items()}
+        return {"pairs": len(content), "parts": parts}
     kept = [question for question in content if keep.keeps(question.labels)]
     return {
         "questions": len(content),

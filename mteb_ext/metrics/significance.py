@@ -1,20 +1,25 @@
 """Confidence intervals of the headline scores, and tests of the difference of two models.
 
-Every function that draws random numbers takes a seed and has a fixed default one, so that a rerun
-gives the same digits.
+Every function that draws random numbers takes a seed and has a fixed default one, and sorts the
+observations before it draws: a rerun gives the same digits, and so do the rows in another order.
 
-Intervals are bootstrap intervals of the BCa kind ("bias-corrected and accelerated": Efron and
-Tibshirani, "An Introduction to the Bootstrap", 1993, section 14.3). The percentile interval is
-simpler but assumes that some transformation of the estimate has a constant spread and no bias;
-correlations near 1 and means of a few dozen skewed query scores have neither. BCa corrects for
-both, its coverage error falls with 1/n and not 1/sqrt(n), and it remains invariant to
-transformations. Its price is a jackknife, in groups where the sample is large.
+Intervals are of 95%. Those of small samples are bootstrap intervals of the BCa kind
+("bias-corrected and accelerated": Efron and Tibshirani, "An Introduction to the Bootstrap", 1993,
+section 14.3). The percentile interval is simpler but assumes that some transformation of the
+estimate has a constant spread and no bias; correlations near 1 and means of a few dozen skewed
+query scores have neither. BCa corrects for both, and its coverage error falls with 1/n and not
+1/sqrt(n). In large samples what it corrects is below the digits that anybody prints, and the
+standard error by the infinitesimal jackknife gives the same ends in linear time (Jaeckel, "The
+Infinitesimal Jackknife", 1972; Efron, "The Jackknife, the Bootstrap and Other Resampling Plans",
+1982, chapter 6), for a correlation on the scale of Fisher's z, where its distribution is nearly
+normal with a constant spread.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,13 +27,20 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from mteb_ext.errors import UndefinedMetricError
-from mteb_ext.metrics.correlation import pearson, pearson_batch, spearman
+from mteb_ext.metrics.arrays import Numbers, finite_numbers
+from mteb_ext.metrics.correlation import (
+    checked_pairs,
+    deviations,
+    pearson,
+    pearson_of_rows,
+    spearman,
+)
 
 __all__ = [
-    "Alternative",
     "Interval",
     "Method",
     "Outcome",
+    "PairedSample",
     "benjamini_hochberg",
     "compare_correlations",
     "correlation_interval",
@@ -39,22 +51,23 @@ __all__ = [
     "williams_test",
 ]
 
-Alternative = Literal["two-sided", "greater", "less"]
 Method = Literal["pearson", "spearman"]
 
 _Int: TypeAlias = npt.NDArray[np.int64]
 _Float: TypeAlias = npt.NDArray[np.float64]
 
 _SEED = 0
-_RESAMPLES = 2000
-_SINGLE = 4000  # up to this size of a sample the jackknife leaves out single observations,
-_GROUPS = 1000  # beyond it so many groups
+_BOOTSTRAPPED = 4000  # observations, up to which the bootstrap is used
+_DRAWS = 8_000_000  # observations drawn in all: a small sample is resampled more often,
+_FEWEST, _MOST = 2000, 400_000  # within these numbers of resamples
+_SHORT = 100  # observations, up to which numpy is faster adding resamples across than along
+_BLOCK = 1 << 15  # observations drawn at a time: bounds the memory, and fits a CPU cache
 _ROUNDING = 1e-9  # by which a singular correlation matrix may look impossible
-_BLOCK = 1 << 14  # numbers resampled at a time: bounds the memory, and fits a CPU cache
+_Z = float(special.ndtri(0.975))
 
 
 class Interval(NamedTuple):
-    """The ends of a confidence interval."""
+    """The ends of a 95% confidence interval."""
 
     low: float
     high: float
@@ -67,67 +80,44 @@ class Outcome(NamedTuple):
     p_value: float
 
 
-class _Sample(NamedTuple):
-    """Independent observations and a statistic of them.
-
-    ``statistic`` maps ``(B, m)`` indices of observations, a resample in each row, to ``(B,)``
-    values, nan where the statistic is undefined.
-    """
-
-    size: int
-    statistic: Callable[[_Int], _Float]
-
-
 def correlation_interval(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    method: Method = "pearson",
-    *,
-    confidence: float = 0.95,
-    n_resamples: int = _RESAMPLES,
-    seed: int = _SEED,
+    x: npt.ArrayLike, y: npt.ArrayLike, method: Method = "pearson", *, seed: int = _SEED
 ) -> Interval:
-    """BCa bootstrap interval of a correlation, over pairs.
+    """95% interval of a correlation, over pairs.
 
     Args:
         x: ``(n,)`` real numbers.
         y: ``(n,)`` real numbers, paired with ``x``.
         method: The coefficient.
-        confidence: The coverage aimed at, between 0 and 1.
-        n_resamples: Number of bootstrap resamples; not fewer than 1000 for an interval.
         seed: Seed of the resampling.
 
     Returns:
-        The interval, within [-1, 1]. Resamples in which a variable is constant have no
-        correlation and are left out.
+        The interval, within [-1, 1]. A bootstrap resample in which a variable is constant shows
+        no association: its correlation counts as 0.
 
     Raises:
         UndefinedMetricError: The correlation is undefined (see `pearson`), or there are fewer
             than 3 pairs: 2 always correlate perfectly.
-        ValueError: ``method``, ``confidence`` or ``n_resamples`` is not as described.
+        ValueError: ``method`` is not as described.
     """
-    return _bca_interval([_correlation_sample(x, y, method)], confidence, n_resamples, seed)
+    return _interval_of_mean([PairedSample.of(x, y, method)], seed)
 
 
 def mean_correlation_interval(
     subsets: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
     method: Method = "pearson",
     *,
-    confidence: float = 0.95,
-    n_resamples: int = _RESAMPLES,
     seed: int = _SEED,
 ) -> Interval:
-    """BCa bootstrap interval of the mean of the correlations of independent subsets.
+    """95% interval of the mean of the correlations of independent subsets.
 
     The subsets (the tracks or language pairs of a task) are fixed, and only their pairs are a
     sample: each resample draws pairs within every subset, and averages. This is the bootstrap of
     several samples; their common acceleration is Efron and Tibshirani's equation 15.36.
 
     Args:
-        subsets: ``(x, y)`` of each subset, as for `correlation_interval`.
+        subsets: ``(x, y)`` of each subset, as for `correlation_interval`, in any order.
         method: The coefficient.
-        confidence: The coverage aimed at, between 0 and 1.
-        n_resamples: Number of bootstrap resamples; not fewer than 1000 for an interval.
         seed: Seed of the resampling.
 
     Returns:
@@ -136,32 +126,24 @@ def mean_correlation_interval(
     Raises:
         UndefinedMetricError: There is no subset, or a subset is not fit for
             `correlation_interval`; the message gives its index.
-        ValueError: ``method``, ``confidence`` or ``n_resamples`` is not as described.
+        ValueError: ``method`` is not as described.
     """
     if not subsets:
         raise UndefinedMetricError("the mean of no correlations is undefined")
-    samples = []
+    pairs = []
     for i, (x, y) in enumerate(subsets):
         try:
-            samples.append(_correlation_sample(x, y, method))
+            pairs.append(PairedSample.of(x, y, method))
         except UndefinedMetricError as error:
             raise UndefinedMetricError(f"subset {i}: {error}") from error
-    return _bca_interval(samples, confidence, n_resamples, seed)
+    return _interval_of_mean(pairs, seed)
 
 
-def mean_interval(
-    values: npt.ArrayLike,
-    *,
-    confidence: float = 0.95,
-    n_resamples: int = _RESAMPLES,
-    seed: int = _SEED,
-) -> Interval:
-    """BCa bootstrap interval of a mean, for example of MAP over queries.
+def mean_interval(values: npt.ArrayLike, *, seed: int = _SEED) -> Interval:
+    """95% interval of a mean, for example of MAP over queries.
 
     Args:
         values: ``(n,)`` real numbers, one for each query.
-        confidence: The coverage aimed at, between 0 and 1.
-        n_resamples: Number of bootstrap resamples; not fewer than 1000 for an interval.
         seed: Seed of the resampling.
 
     Returns:
@@ -170,23 +152,17 @@ def mean_interval(
     Raises:
         UndefinedMetricError: ``values`` is not one-dimensional and finite, or has fewer than 2
             values, which tell nothing of the spread.
-        ValueError: ``confidence`` or ``n_resamples`` is not as described.
     """
-    array = _checked_values(values)
+    array = np.sort(_checked_values(values))
     if array.size < 2:
         raise UndefinedMetricError(f"an interval needs at least 2 values, not {array.size}")
-    sample = _Sample(array.size, lambda rows: array[rows].mean(axis=1))
-    return _bca_interval([sample], confidence, n_resamples, seed)
+    if array.size <= _BOOTSTRAPPED:
+        return _bca_interval([array], np.mean, seed)
+    mean, error = float(array.mean()), float(stats.sem(array))
+    return Interval(mean - _Z * error, mean + _Z * error)
 
 
-def williams_test(
-    r_jk: float,
-    r_jh: float,
-    r_kh: float,
-    n: int,
-    *,
-    alternative: Alternative = "two-sided",
-) -> Outcome:
+def williams_test(r_jk: float, r_jh: float, r_kh: float, n: int) -> Outcome:
     """Williams' test of two correlations that share a variable, over the same observations.
 
     For two models: does ``k`` correlate better than ``h`` with the gold scores ``j``? The models'
@@ -200,17 +176,15 @@ def williams_test(
         r_jh: Correlation of the gold scores with the second model's.
         r_kh: Correlation of the models' scores with each other.
         n: Number of observations.
-        alternative: ``"greater"`` tests for ``r_jk > r_jh``, ``"less"`` for ``r_jk < r_jh``.
 
     Returns:
-        t, which is positive when ``r_jk`` is the larger, and p by Student's distribution with
-        ``n - 3`` degrees of freedom. Models whose scores are perfectly correlated do not differ:
-        t is then 0.
+        t, which is positive when ``r_jk`` is the larger, and the two-sided p by Student's
+        distribution with ``n - 3`` degrees of freedom. Models whose scores are perfectly
+        correlated do not differ: t is then 0.
 
     Raises:
         UndefinedMetricError: There are fewer than 4 observations, or no three variables have
             these correlations, or they leave no error variance (``r_kh`` is -1, for example).
-        ValueError: ``alternative`` is not as described.
     """
     if n < 4:
         raise UndefinedMetricError(f"Williams' test needs at least 4 observations, not {n}")
@@ -233,14 +207,7 @@ def williams_test(
         )
     else:
         t = difference * math.sqrt((n - 1) * (1 + r_kh) / spread)
-    p = {
-        "two-sided": 2 * stats.t.sf(abs(t), n - 3),
-        "greater": stats.t.sf(t, n - 3),
-        "less": stats.t.cdf(t, n - 3),
-    }
-    if alternative not in p:
-        raise ValueError(f"alternative must be one of {', '.join(p)}, not {alternative!r}")
-    return Outcome(t, float(p[alternative]))
+    return Outcome(t, float(2 * stats.t.sf(abs(t), n - 3)))
 
 
 def compare_correlations(
@@ -248,8 +215,6 @@ def compare_correlations(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     method: Method = "pearson",
-    *,
-    alternative: Alternative = "two-sided",
 ) -> Outcome:
     """Williams' test of two models' correlations with the same gold scores.
 
@@ -259,15 +224,13 @@ def compare_correlations(
         second: ``(n,)`` scores of the second model.
         method: The coefficient. For ``"spearman"`` the test is an approximation: it is derived
             for Pearson correlations of normal variables.
-        alternative: ``"greater"`` tests whether the first model correlates better, ``"less"``
-            whether the second does.
 
     Returns:
         As for `williams_test`; t is positive when the first model correlates better.
 
     Raises:
         UndefinedMetricError: A correlation or the test is undefined.
-        ValueError: ``method`` or ``alternative`` is not as described.
+        ValueError: ``method`` is not as described.
     """
     correlation = _coefficient(method)
     return williams_test(
@@ -275,7 +238,6 @@ def compare_correlations(
         correlation(gold, second),
         correlation(first, second),
         np.size(gold),
-        alternative=alternative,
     )
 
 
@@ -283,7 +245,6 @@ def paired_randomization_test(
     values_a: npt.ArrayLike,
     values_b: npt.ArrayLike,
     *,
-    alternative: Alternative = "two-sided",
     n_resamples: int = 9999,
     seed: int = _SEED,
 ) -> Outcome:
@@ -295,19 +256,16 @@ def paired_randomization_test(
     Args:
         values_a: ``(n,)`` scores of the first model, one for each query.
         values_b: ``(n,)`` scores of the second model for the same queries.
-        alternative: ``"greater"`` tests whether the first model's mean is the larger, ``"less"``
-            whether the second's is.
         n_resamples: Number of random sign assignments; all ``2**n`` are used instead when they
             are not more, and p is then exact.
         seed: Seed of the assignments.
 
     Returns:
-        The difference of the means, positive when the first model's is larger, and p.
+        The difference of the means, positive when the first model's is larger, and the two-sided p.
 
     Raises:
         UndefinedMetricError: The lengths differ, there are fewer than 2 queries, or a value is not
             finite.
-        ValueError: ``alternative`` is not as described.
     """
     a, b = _checked_values(values_a), _checked_values(values_b)
     if a.size != b.size or a.size < 2:
@@ -330,7 +288,6 @@ def paired_randomization_test(
         vectorized=True,
         n_resamples=n_resamples,
         batch=max(1, _BLOCK // a.size),
-        alternative=alternative,
         random_state=np.random.default_rng(seed),
     )
     return Outcome(float(differences.mean()), float(result.pvalue))
@@ -384,122 +341,145 @@ def _coefficient(method: Method) -> Callable[[npt.ArrayLike, npt.ArrayLike], flo
     return coefficients[method]
 
 
-def _correlation_sample(x: npt.ArrayLike, y: npt.ArrayLike, method: Method) -> _Sample:
-    _coefficient(method)(x, y)  # raises unless the correlation is defined
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if x.size < 3:
-        raise UndefinedMetricError(f"an interval needs at least 3 pairs, not {x.size}")
-    if method == "pearson":
-        return _Sample(x.size, lambda rows: pearson_batch(x[rows], y[rows]))
-    x_codes, y_codes = (np.unique(values, return_inverse=True)[1] for values in (x, y))
-    return _Sample(
-        x.size,
-        lambda rows: pearson_batch(_average_ranks(x_codes[rows]), _average_ranks(y_codes[rows])),
-    )
+class PairedSample(NamedTuple):
+    """A sample of pairs in a form that is cheap to resample.
+
+    For Spearman ``x`` and ``y`` are the number of each value among the distinct ones, so that
+    ranking a resample takes counting and no sorting.
+    """
+
+    x: Numbers
+    y: Numbers
+    ranked: bool
+
+    @classmethod
+    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, method: Method) -> PairedSample:
+        """The pairs of ``x`` and ``y``, at least 3 that have a correlation."""
+        _coefficient(method)
+        x, y = checked_pairs(x, y)
+        if x.size < 3:
+            raise UndefinedMetricError(f"an interval needs at least 3 pairs, not {x.size}")
+        if method == "spearman":
+            x, y = (np.unique(values, return_inverse=True)[1] for values in (x, y))
+        return cls(x, y, ranked=method == "spearman")
+
+    def sorted(self) -> PairedSample:
+        """The pairs in an order that does not depend on the one in which they came."""
+        order = np.lexsort((self.y, self.x))
+        x, y = self.x[order], self.y[order]
+        return (
+            PairedSample(x, y, True)
+            if self.ranked
+            else PairedSample(deviations(x), deviations(y), False)
+        )
+
+    def correlations(self, rows: _Int) -> _Float:
+        """The correlation of each resample, ``(..., m)`` indices of pairs."""
+        x, y = self.x[rows], self.y[rows]
+        if self.ranked:
+            x, y = _average_ranks(x), _average_ranks(y)
+        if rows.shape[-1] <= _SHORT:
+            x, y = np.asfortranarray(x), np.asfortranarray(y)
+        return np.nan_to_num(pearson_of_rows(x, y), nan=0.0)
+
+    def correlation_and_influences(self) -> tuple[float, _Float]:
+        """The correlation of the whole sample, and the influence of each pair on it.
+
+        The influences add up to 0. Their variance over their number is the correlation's, by the
+        infinitesimal jackknife. A pair moves Spearman's correlation by its own ranks, as it moves
+        Pearson's by its values, and by lifting the ranks of the pairs above it.
+        """
+        x, y = self.x, self.y
+        if self.ranked:
+            x, y = _average_ranks(x), _average_ranks(y)
+        x, y = deviations(x), deviations(y)
+        x, y = x / math.sqrt(np.mean(x * x)), y / math.sqrt(np.mean(y * y))
+        r = float(np.mean(x * y))
+        influences = x * y - r / 2 * (x * x + y * y)
+        if self.ranked:
+            influences += _lifted(self.x, y - r * x) + _lifted(self.y, x - r * y)
+        return r, influences
 
 
 def _average_ranks(codes: _Int) -> _Float:
-    """Average ranks within the rows of ``(B, m)`` small natural numbers, by counting.
-
-    The codes of a sample's values are computed once; ranking a resample then takes no sorting.
-    """
-    n_rows, n_codes = codes.shape[0], codes.max() + 1
-    cells = codes + n_codes * np.arange(n_rows)[:, np.newaxis]
+    """Average ranks along the last axis of small natural numbers, by counting."""
+    flat = codes.reshape(-1, codes.shape[-1])
+    n_rows, n_codes = flat.shape[0], flat.max() + 1
+    cells = flat + n_codes * np.arange(n_rows)[:, np.newaxis]
     count = np.bincount(cells.ravel(), minlength=n_rows * n_codes).reshape(n_rows, n_codes)
     rank_of_code = np.cumsum(count, axis=1) - (count - 1) / 2
     ranks: _Float = rank_of_code.take(cells)
-    return ranks
+    return ranks.reshape(codes.shape)
+
+
+def _lifted(codes: _Int, weights: _Float) -> _Float:
+    """For each pair, the sum of the weights of the pairs above it and of half of its ties.
+
+    The weights add up to 0; the unit is the standard deviation of the ranks.
+    """
+    sums = np.bincount(codes, weights)
+    above: _Float = (sums / 2 - np.cumsum(sums))[codes] / _average_ranks(codes).std()
+    return above
+
+
+def _interval_of_mean(samples: Sequence[PairedSample], seed: int) -> Interval:
+    """Interval of the mean of the samples' correlations."""
+    if sum(sample.x.size for sample in samples) > _BOOTSTRAPPED:
+        whole = [sample.correlation_and_influences() for sample in samples]
+        variance = sum(float(np.mean(u * u)) / u.size for _, u in whole)
+        r = float(np.mean([r for r, _ in whole]))
+        return _fisher_interval(r, math.sqrt(variance) / len(samples))
+    samples = [sample.sorted() for sample in samples]  # so that rows may come in any order
+    samples.sort(key=lambda sample: (sample.x.tobytes(), sample.y.tobytes()))
+
+    def mean_correlation(*rows: _Int, axis: int) -> _Float:
+        # To leave out a pair of one sample scipy repeats the others, which are computed once.
+        once = (drawn if drawn.strides[0] else drawn[:1] for drawn in rows)
+        of_each = [s.correlations(drawn) for s, drawn in zip(samples, once, strict=True)]
+        total: _Float = sum(of_each[1:], start=of_each[0])
+        return total / len(samples)
+
+    return _bca_interval([np.arange(s.x.size) for s in samples], mean_correlation, seed)
+
+
+def _fisher_interval(r: float, error: float) -> Interval:
+    """Interval of a correlation with a standard error, on the scale of Fisher's z = artanh(r)."""
+    if error == 0:
+        return Interval(r, r)
+    z, margin = math.atanh(r), _Z * error / (1 - r * r)
+    return Interval(math.tanh(z - margin), math.tanh(z + margin))
 
 
 def _bca_interval(
-    samples: Sequence[_Sample], confidence: float, n_resamples: int, seed: int
+    samples: Sequence[Numbers], statistic: Callable[..., _Float], seed: int
 ) -> Interval:
-    """BCa interval of the mean of the samples' statistics (Efron and Tibshirani, section 14.3).
+    """BCa interval of a statistic of independent samples.
 
-    Not `scipy.stats.bootstrap`, which gives nan when the statistic is undefined for one resample,
-    and evaluates all samples anew for each observation that it leaves out of one.
+    BCa has no value where the replicates do not vary, or lie all on one side of the estimate;
+    the percentile interval then stands, which is a point if they are all equal.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples must be at least 1, not {n_resamples}")
-    random = np.random.default_rng(seed)
-    replicates = np.mean([_resampled(sample, n_resamples, random) for sample in samples], axis=0)
-    replicates = replicates[~np.isnan(replicates)]
-    if not replicates.size:
-        raise UndefinedMetricError("the statistic is undefined in every bootstrap resample")
-    estimate = np.mean([sample.statistic(np.arange(sample.size)[np.newaxis]) for sample in samples])
-    # Half of the replicates equal to the estimate count as below it; a share of 0 or 1 would make
-    # the bias infinite.
-    below = ((replicates < estimate).mean() + (replicates <= estimate).mean()) / 2
-    margin = 0.5 / replicates.size
-    bias = special.ndtri(np.clip(below, margin, 1 - margin))
-    z = bias + special.ndtri([(1 - confidence) / 2, (1 + confidence) / 2])
-    low, high = np.quantile(replicates, special.ndtr(bias + z / (1 - _acceleration(samples) * z)))
-    return Interval(float(low), float(high))
-
-
-def _resampled(sample: _Sample, n_resamples: int, random: np.random.Generator) -> _Float:
-    """The statistic of each of ``n_resamples`` bootstrap resamples."""
-    blocks = (
-        random.integers(sample.size, size=(rows.size, sample.size))
-        for rows in _row_blocks(n_resamples, sample.size)
-    )
-    return np.concatenate([sample.statistic(block) for block in blocks])
-
-
-def _jackknifed(sample: _Sample) -> _Float:
-    """The statistic without each observation in turn, or without each group of a large sample.
-
-    Leaving out single observations takes time that grows with the square of their number. Groups
-    of equal size, each spread over the whole sample, estimate the same acceleration.
-    """
-    n_groups = sample.size if sample.size <= _SINGLE else _GROUPS
-    each = sample.size // n_groups
-    first_of_group = np.arange(n_groups)
-    left_out = first_of_group[:, np.newaxis] + n_groups * np.arange(each)
-    statistics = []
-    for rows in _row_blocks(n_groups, sample.size):
-        kept = np.ones((rows.size, sample.size), dtype=np.bool_)
-        np.put_along_axis(kept, left_out[rows], values=False, axis=1)
-        block = np.nonzero(kept)[1].reshape(rows.size, sample.size - each)
-        statistics.append(sample.statistic(block))
-    return np.concatenate(statistics)
-
-
-def _acceleration(samples: Sequence[_Sample]) -> float:
-    """A sixth of the skewness of the estimate, by the jackknife.
-
-    It is 0, no correction, for an estimate without spread, or without a value when some single
-    observation is missing. Efron and Tibshirani, equation 14.15, and 15.36 for several samples.
-    """
-    influences = []
-    for sample in samples:
-        without = _jackknifed(sample)
-        influences.append((without.mean() - without) * (without.size - 1) / without.size)
-    influence = np.concatenate(influences)
-    spread = math.sqrt(np.mean(influence**2))
-    if not spread > 0:
-        return 0.0
-    return float(np.mean((influence / spread) ** 3)) / (6 * math.sqrt(influence.size))
-
-
-def _row_blocks(n_rows: int, width: int) -> Iterator[_Int]:
-    """Yield the row numbers of a matrix, a bounded number of elements at a time."""
-    height = max(1, _BLOCK // width)
-    for start in range(0, n_rows, height):
-        yield np.arange(start, min(start + height, n_rows))
+    sizes = [sample.size for sample in samples]
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        result = stats.bootstrap(
+            samples,
+            statistic,
+            vectorized=True,
+            n_resamples=int(np.clip(_DRAWS // sum(sizes), _FEWEST, _MOST)),
+            batch=max(1, _BLOCK // max(sizes)),
+            random_state=np.random.default_rng(seed),
+        )
+    ends = result.confidence_interval
+    if np.isnan(ends).any():
+        ends = np.quantile(result.bootstrap_distribution, [0.025, 0.975])
+    return Interval(*map(float, ends))
 
 
 def _checked_values(values: npt.ArrayLike) -> _Float:
-    array = np.asarray(values, dtype=np.float64)
+    array = finite_numbers(values, "values", "value {}".format)
     if array.ndim != 1:
         raise UndefinedMetricError(f"values must be one-dimensional, not of shape {array.shape}")
-    finite = np.isfinite(array)
-    if not finite.all():
-        i = int(np.argmin(finite))
-        raise UndefinedMetricError(f"value {i} is {array[i]}: every value must be finite")
-    return array
+    return array.astype(np.float64)
 
 
 def _checked_p_values(p_values: npt.ArrayLike) -> _Float:

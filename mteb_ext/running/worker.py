@@ -219,7 +219,8 @@ class Worker:
             except ModelError as error:
                 self._load_error = error
                 raise
-            if isinstance(self._model, EncoderProtocol):
+            late = "late-interaction" in (self._model.mteb_model_meta.model_type or ())
+            if isinstance(self._model, EncoderProtocol) and not late:  # it has no single vectors
                 self._shared = SharedEmbeddings(self._model)
         return self._shared if self._shared and isinstance(task, PaperTask) else self._model
 
