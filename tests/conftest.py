@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -103,6 +104,19 @@ def spread(text):
     """A vector that differs between texts and is the same for equal ones."""
     rng = np.random.default_rng(list(text.encode()))
     return rng.standard_normal(8)
+
+
+@pytest.fixture
+def stock(monkeypatch):
+    """Two tasks of mteb's own classes on made-up rows: StockSTS and StockRetrieval."""
+    from stock_tasks import TASKS
+
+    from mteb_ext.results.tasks import find_task  # mteb has its tasks then
+
+    find_task("STS12")
+    registry = vars(sys.modules["mteb.get_tasks"])["_TASKS_REGISTRY"]
+    for task in TASKS:
+        monkeypatch.setitem(registry, task.metadata.name, task)
 
 
 QABOT_CANDIDATES = (1141, 1141, 1142, *[1141] * 9, *[1142] * 8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import os
 import subprocess
@@ -11,22 +10,17 @@ import sys
 from importlib.metadata import version
 
 import mteb
-import numpy as np
 import pytest
-from conftest import ToyCrossEncoder, toy_meta, write_qabot
-from scipy import stats
+from conftest import write_qabot
 from test_results import write_result
 
 import mteb_ext
-from mteb_ext import load_dataset
 from mteb_ext.cli import main
 from mteb_ext.data import sources
 from mteb_ext.data.records import Question
 from mteb_ext.errors import DataError
 from mteb_ext.loading import paper_task
-from mteb_ext.metrics.significance import williams_test
 
-MODELS = ("good", "bad")
 SAMPLES = ["JACSTS.sample", "QABot.sample", "WikiQA.sample", "TRECQA.sample"]
 
 
@@ -268,79 +262,6 @@ def test_report_of_an_empty_folder(tmp_path, capsys):
     assert main(["report", str(tmp_path / "nowhere")]) == 1
     assert "nowhere is not a folder" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-@pytest.fixture
-def predictions(tmp_path, no_data):
-    """Predictions of a good and a bad model on a ranking and an STS sample."""
-    good = mteb.get_model("mteb-ext/token-cosine")
-    bad = ToyCrossEncoder(lambda a, b: -len(b))
-    bad.mteb_model_meta = toy_meta("test/bad")
-    for name, model in zip(MODELS, (good, bad), strict=True):
-        mteb.evaluate(
-            model,
-            mteb.get_tasks(tasks=["WikiQA.sample", "STS17SemEval.sample"]),
-            cache=None,
-            encode_kwargs={"show_progress_bar": False},
-            prediction_folder=tmp_path / name,
-        )
-    return tmp_path
-
-
-def expected_comparison(name, subset, predictions):
-    """Both models' headline, the statistic and its p-value, from the prediction files."""
-    files = [json.loads((predictions / m / f"{name}_predictions.json").read_text()) for m in MODELS]
-    if name == "WikiQA.sample":
-        rows = load_dataset(name).to_pandas()
-        qrels = {
-            question: dict(zip(part["candidate_id"], part["label"].astype(int), strict=True))
-            for question, part in rows.groupby("question_id")
-        }
-        good, bad = (
-            [tie_averaged(f["default"]["test"][q], qrels[q]) for q in qrels] for f in files
-        )
-        difference = np.subtract(good, bad)
-        signs = np.array(list(itertools.product([1, -1], repeat=len(difference))))
-        means = (signs * difference).mean(axis=1)
-        p = np.mean(np.abs(means) >= abs(difference.mean()) - 1e-12)
-        return np.mean(good), np.mean(bad), difference.mean(), p
-    gold = load_dataset(name, subset=subset)["score"]
-    good, bad = (f[subset]["test"]["similarity_scores"] for f in files)
-    r = [stats.pearsonr(*pair)[0] for pair in ((good, gold), (bad, gold), (good, bad))]
-    outcome = williams_test(*r, len(gold))
-    return r[0], r[1], outcome.statistic, outcome.p_value
-
-
-def tie_averaged(scores, labels):
-    """Average precision, averaged over every order of the candidates that their scores allow."""
-    ids = sorted(scores, key=lambda i: -scores[i])
-    groups = [list(group) for _, group in itertools.groupby(ids, key=scores.get)]
-    values = []
-    for order in itertools.product(*map(itertools.permutations, groups)):
-        hits = [rank for rank, i in enumerate(itertools.chain(*order), 1) if labels[i]]
-        values.append(np.mean([n / rank for n, rank in enumerate(hits, 1)]))
-    return np.mean(values)
-
-
-@pytest.mark.parametrize("task", ["WikiQA.sample", "STS17SemEval.sample"])
-def test_compare(predictions, task, capsys):
-    assert main(["compare", task, str(predictions / "good"), str(predictions / "bad")]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines() if " test " in line]
-    p_values = []
-    for row in rows:
-        subset, _, good, bad, statistic, p, adjusted = row
-        expected = expected_comparison(task, subset, predictions)
-        assert [good, bad] == [f"{value:.4f}" for value in expected[:2]]
-        assert [statistic, p] == [f"{expected[2]:.3f}", f"{expected[3]:.4f}"]
-        p_values.append((expected[3], float(adjusted)))
-    assert len(rows) == (1 if task == "WikiQA.sample" else 6)
-    smallest = min(p_values)
-    assert smallest[1] == pytest.approx(min(1, smallest[0] * len(rows)), abs=1e-4)
-
-
-def test_compare_without_predictions(predictions, capsys):
-    assert main(["compare", "JACSTS.sample", str(predictions / "good"), str(predictions)]) == 1
-    assert "--prediction-folder" in capsys.readouterr().err
 
 
 @pytest.mark.models

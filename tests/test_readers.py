@@ -521,6 +521,16 @@ def test_damaged_xls(tmp_path):
             readers.read_xls_pairs(file)
 
 
+def test_an_xls_that_names_more_rows_than_it_holds(tmp_path):
+    whole = (SAMPLES / "dataset_JA_Clinical_STS.xls").read_bytes()
+    thirty = b"\x00\x02\x0e\x00" + (0).to_bytes(4, "little") + (30).to_bytes(4, "little")
+    assert whole.count(thirty) == 1  # the record DIMENSIONS
+    file = tmp_path / "d.xls"
+    file.write_bytes(whole.replace(thirty, thirty[:-4] + (31).to_bytes(4, "little")))
+    with pytest.raises(DataError, match=r"d\.xls is damaged: .*DIMENSIONS R,C = 31,3 should be 30"):
+        readers.read_xls_pairs(file)
+
+
 def write_sheets(path, *sheets):
     xlwt = pytest.importorskip("xlwt")
     book = xlwt.Workbook()

@@ -72,6 +72,15 @@ def test_samples_run(name, kind, no_data):
     assert len(model.seen) == len(set(model.seen))
 
 
+def test_records_are_checked_whatever_their_source(monkeypatch):
+    def read(cls, source, split, subset):
+        return pairs(("a", "b", 1.0), ("c", "d", float("nan")))
+
+    monkeypatch.setattr(paper_task("JACSTS.sample"), "read", classmethod(read))
+    with pytest.raises(DataError, match=r"JACSTS\.sample \(test\): the gold score of row 2 is nan"):
+        load_dataset("JACSTS.sample")
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_are_large_enough(name, no_data):
     rows = load_dataset(name, "test", raw=True)

@@ -1,4 +1,4 @@
-"""``mteb-ext compare``: test the difference of models."""
+"""``mteb-ext compare`` and ``mteb-ext ties``: what prediction files say beyond a score."""
 
 from __future__ import annotations
 
@@ -6,24 +6,70 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mteb_ext.cli.output import print_tables
+from mteb_ext.cli.output import print_tables, print_text
 
 if TYPE_CHECKING:
     from mteb_ext.cli.parsing import Commands
 
+_FORMATS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", ".html": "html"}
+
 
 def add_commands(commands: Commands) -> None:
-    """Add the command to the parser."""
-    compare = commands.add_parser("compare", help="test two models' difference on one task")
-    compare.add_argument("task", metavar="TASK")
-    compare.add_argument("first", type=Path, help="prediction folder of the first model")
-    compare.add_argument("second", type=Path, help="prediction folder of the second model")
+    """Add the commands to the parser."""
+    compare = commands.add_parser(
+        "compare", help="test the differences of models on tasks, from their prediction files"
+    )
+    _add_selection(compare)
+    compare.add_argument("--metric", help="a result key, as ndcg_at_10; main scores if left out")
+    compare.add_argument("--baseline", metavar="MODEL", help="compare all others with this one")
+    compare.add_argument(
+        "--group", action="store_true", help="one run for all runs of a model: dev's choice"
+    )
+    compare.add_argument(
+        "--format", choices=_FORMATS.values(), help="by the ending of -o if left out"
+    )
+    compare.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
     compare.set_defaults(command=_compare)
+
+    ties = commands.add_parser(
+        "ties", help="show what the order of equal scores does to ranking metrics"
+    )
+    _add_selection(ties)
+    ties.set_defaults(command=_ties)
+
+
+def _add_selection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="FOLDER",
+        help="what --prediction-folder was given, or a folder above",
+    )
+    parser.add_argument("-t", "--tasks", nargs="+", default=[], metavar="TASK")
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    from mteb_ext.rendering.compare import comparison_table
-    from mteb_ext.results.comparing import compare_two
+    from mteb_ext.rendering.compare import FORMATS, comparison_tables
+    from mteb_ext.results.comparing import compare_runs
 
-    frame = compare_two(arguments.task, arguments.first, arguments.second)
-    print_tables([comparison_table(arguments.task, frame)])
+    output = arguments.output
+    form = arguments.format or (output and _FORMATS.get(output.suffix))
+    compared = compare_runs(
+        arguments.folders,
+        arguments.tasks,
+        metric=arguments.metric,
+        baseline=arguments.baseline,
+        group=arguments.group,
+    )
+    if form:
+        print_text(FORMATS[form](compared), output)
+    else:
+        print_tables(comparison_tables(compared), output)
+
+
+def _ties(arguments: argparse.Namespace) -> None:
+    from mteb_ext.rendering.ties import ties_table
+    from mteb_ext.results.ties import tie_ranges
+
+    print_tables([ties_table(tie_ranges(arguments.folders, arguments.tasks))])

@@ -12,17 +12,31 @@ from typing import TYPE_CHECKING
 from mteb_ext.rendering.text import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mteb_ext.rendering.table import Table
 
 NAME = "mteb-ext"
 
 
-def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables, one after another: framed on a terminal, plain and unwrapped elsewhere."""
+def print_text(text: str, path: Path | None) -> None:
+    """Write text to a file, or print it."""
+    if path is None:
+        print(text, end="")
+    else:
+        path.write_text(text, encoding="utf-8")
+        print_line(f"wrote {path}")
+
+
+def print_tables(tables: Iterable[Table], path: Path | None = None) -> None:
+    """Print tables: framed on a terminal, plain and unwrapped elsewhere and in a file."""
     from rich.console import Console
 
     from mteb_ext.rendering.table import plain_lines, print_framed
 
+    if path is not None:
+        print_text("\n\n".join("\n".join(plain_lines(table)) for table in tables) + "\n", path)
+        return
     for number, table in enumerate(tables):
         if number:
             print()

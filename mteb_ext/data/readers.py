@@ -41,16 +41,19 @@ def read_xls_pairs(path: Path) -> Pairs:
     """
     import xlrd
 
-    content = _content(path)
+    content, remarks = _content(path), io.StringIO()
     try:
         # In pure Python: a damaged file has made compiled readers hang or end the interpreter.
-        book = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
+        book = xlrd.open_workbook(file_contents=content, logfile=remarks, verbosity=1)
         sheets, sheet = book.nsheets, book.sheet_by_index(0)
         rows = [sheet.row_values(i) for i in range(sheet.nrows)]
     except Exception as error:  # it raises whatever the damage leads to
         raise DataError(
             f"{path} is not a readable spreadsheet: {type(error).__name__}: {error}"
         ) from error
+    if "***" in remarks.getvalue():  # how xlrd marks what it mends: rows that are not there, say
+        last = remarks.getvalue().strip().rpartition("\n")[2]
+        raise DataError(f"{path} is damaged: {last}")
     if sheets != 1 or not rows:
         raise DataError(f"{path} has {sheets} sheets and {len(rows)} rows: expected one sheet")
     pairs = Pairs([], [], [])

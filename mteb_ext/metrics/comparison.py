@@ -171,8 +171,10 @@ def compare_correlations_of(
     freedom = influences.shape[1] - len(tables)
 
     differences = _without_rounding(correlations[pairs.first] - correlations[pairs.second])
-    paired = influences[pairs.first] - influences[pairs.second]
-    errors = np.sqrt((paired**2).sum(axis=1))
+    # One pair at a time: on a large test set all pairs' differences would not fit into memory.
+    errors = np.array(
+        [np.linalg.norm(influences[i] - influences[j]) for i, j in zip(*pairs, strict=True)]
+    )
     p = 2 * stats.t.sf(_ratio(np.abs(differences), errors), freedom)
     if method == "pearson" and len(tables) == 1:
         p = _williams_p(*tables[0], correlations, pairs, otherwise=p)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.rendering.table import Table
-from mteb_ext.rendering.text import interval, number
+from mteb_ext.rendering.text import interval, metric_name, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,9 +77,5 @@ def published_table(standings: pd.DataFrame) -> Table:
 
 
 def _score(row: Any) -> tuple[str, str, str]:  # noqa: ANN401 - a row of headlines
-    metric = row.metric
-    if not row.subset:  # the mean over subsets
-        metric = f"mean {metric}"
-        if row.subsets < row.all_subsets:  # the run is not over, or was asked for some of them
-            metric += f" of {row.subsets} of {row.all_subsets} subsets"
-    return metric, number(row.value), interval(row.low, row.high)
+    name = metric_name(row.metric, row.subset, row.subsets, row.all_subsets)
+    return name, number(row.value), interval(row.low, row.high)

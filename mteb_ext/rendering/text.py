@@ -1,8 +1,10 @@
-"""Text for a terminal: nothing in a name acts on it, and numbers look alike everywhere."""
+"""Text for people: nothing in a name acts on a terminal, and numbers look alike everywhere."""
 
 from __future__ import annotations
 
 import math
+
+_SMALLEST_P = 0.0001
 
 
 def printable(text: str) -> str:
@@ -22,6 +24,30 @@ def number(value: float, digits: int = 4) -> str:
     return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def interval(low: float, high: float) -> str:
+def interval(low: float, high: float, digits: int = 3) -> str:
     """A confidence interval; nothing where it is undefined."""
-    return "" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
+    return "" if math.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def p_value(p: float) -> str:
+    """A p-value to four decimals. It is never 0, and is not shown as if it were."""
+    return f"<{_SMALLEST_P}" if p < _SMALLEST_P else f"{p:.4f}"
+
+
+def metric_name(metric: str, subset: str, subsets: int, all_subsets: int) -> str:
+    """The name of a score: a mean over subsets says so, and whether some are missing.
+
+    Args:
+        metric: The metric.
+        subset: The subset; empty for a mean.
+        subsets: How many the score is over.
+        all_subsets: How many the task has; NA where that is not known.
+    """
+    import pandas as pd
+
+    if subset:
+        return metric
+    known = not pd.isna(all_subsets)
+    if known and subsets < all_subsets:  # the run is not over, or was asked for some of them
+        return f"mean {metric} of {subsets} of {all_subsets} subsets"
+    return f"mean {metric}"

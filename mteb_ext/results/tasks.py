@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -16,22 +17,38 @@ PAPERS, MTEBS, SAMPLE, OTHER, UNKNOWN = "paper's", "mteb's", "sample", "another 
 rows; none of these; a task that is not known here."""
 
 
-@cache
-def known_task(name: str) -> AbsTask | None:
-    """The task of a name, or None, with a logged warning, where mteb does not know it here."""
+def find_task(name: str, **options: Any) -> AbsTask:
+    """The task of a name.
+
+    Args:
+        name: A task's name.
+        options: Of ``mteb.get_task``, such as ``eval_splits``.
+
+    Raises:
+        DataError: If mteb knows no such task here; close names are offered.
+    """
     import mteb
 
     try:
-        return mteb.get_task(name)
-    except KeyError:
+        return mteb.get_task(name, **options)
+    except KeyError as error:
+        hint = str(error.args[0]).removeprefix("KeyError: ")
+        raise DataError(f"there is no task {name!r}. {hint}") from None
+    except Exception as error:  # a plugin's task may do anything
+        raise DataError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
+
+
+def known_task(name: str) -> AbsTask | None:
+    """The task of a name, or None, with a logged warning, where mteb does not know it here."""
+    try:
+        return find_task(name)
+    except DataError as error:
         logger.warning(
-            "mteb knows no task %s here: its plugin is not installed, is not on MTEB_EXT_PATH, or "
-            "is turned off by MTEB_EXT_DISABLE. Its results are shown as they stand in the files.",
-            name,
+            "%s Its plugin may not be installed, or not be on MTEB_EXT_PATH, or MTEB_EXT_DISABLE "
+            "may be set. Results are shown as they stand in the files.",
+            error,
         )
-    except Exception as error:
-        logger.warning("the task %s cannot be made: %s: %s", name, type(error).__name__, error)
-    return None
+        return None
 
 
 def edition(task: AbsTask | None, revision: str) -> str:

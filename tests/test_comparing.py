@@ -1,0 +1,487 @@
+"""Comparisons of many models from prediction files, and how each format shows them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+
+import mteb
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ToyEncoder, spread, toy_meta
+from scipy import stats
+from stock_tasks import write_predictions
+
+from mteb_ext import load_dataset
+from mteb_ext.cli import main
+from mteb_ext.errors import DataError, UndefinedMetricError
+from mteb_ext.metrics.comparison import compare_means_of
+from mteb_ext.metrics.significance import holm
+from mteb_ext.rendering.compare import FORMATS, comparison_tables
+from mteb_ext.rendering.table import plain_lines
+from mteb_ext.rendering.text import p_value
+from mteb_ext.results.comparing import compare_runs, published_beside
+
+MODELS = {"test/good": 0.1, "test/fair": 0.6, "test/bad": 3.0}  # noise beside the gold
+TRACKS = ("1-ar-ar", "2-ar-en", "3-es-es", "4a-es-en", "4b-es-en", "5-en-en")
+
+
+@pytest.fixture
+def predictions(tmp_path, no_data):
+    """Three models' predictions: the gold of samples, and noise of their own."""
+    tracks = {track: load_dataset("STS17SemEval.sample", subset=track)["score"] for track in TRACKS}
+    rows = load_dataset("WikiQA.sample", raw=True).to_pandas()
+    for model, noise in MODELS.items():
+        folder = tmp_path / model.rpartition("/")[2]
+        rng = np.random.default_rng(len(model))
+        pairs = {
+            track: {"test": {"cosine_scores": [g + noise * rng.standard_normal() for g in gold]}}
+            for track, gold in tracks.items()
+        }
+        write_predictions(folder, "STS17SemEval.sample", pairs, model=model, data="sample")
+        scored = rows.assign(score=rows["label"] + noise * rng.standard_normal(len(rows)))
+        queries = {
+            query: dict(zip(part["candidate_id"], part["score"].astype(float), strict=True))
+            for query, part in scored.groupby("question_id")
+        }
+        kept = {"default": {"test": {q: queries[q] for q in kept_questions()}}}
+        write_predictions(folder, "WikiQA.sample", kept, model=model, data="sample")
+    return tmp_path
+
+
+def kept_questions():
+    return list(dict.fromkeys(load_dataset("WikiQA.sample")["question_id"]))
+
+
+def predicted(folder, model, task):
+    path = folder / model.rpartition("/")[2] / f"{task}_predictions.json"
+    return json.loads(path.read_text())
+
+
+def average_precisions(folder, model):
+    """Of each question, by sorting; these predictions have no ties."""
+    found = predicted(folder, model, "WikiQA.sample")["default"]["test"]
+    values = []
+    for question, rows in load_dataset("WikiQA.sample").to_pandas().groupby("question_id"):
+        labels = dict(zip(rows["candidate_id"], rows["label"], strict=True))
+        ranked = sorted(labels, key=lambda name: -found[question][name])
+        hits = [rank for rank, name in enumerate(ranked, 1) if labels[name]]
+        values.append(np.mean([n / rank for n, rank in enumerate(hits, 1)]))
+    return np.array(values)
+
+
+def test_scores_and_differences_of_a_ranking(predictions):
+    compared = compare_runs([predictions], ["WikiQA.sample"])
+    values = {model: average_precisions(predictions, model) for model in MODELS}
+    scores = dict(zip(compared.scores["run"], compared.scores["value"], strict=True))
+    assert scores == pytest.approx({model: found.mean() for model, found in values.items()})
+    assert list(compared.scores["value"]) == sorted(scores.values(), reverse=True)
+    assert len(compared.pairs) == 3
+    for row in compared.pairs.itertuples():
+        paired = values[row.first] - values[row.second]
+        assert row.difference == pytest.approx(paired.mean())
+        assert row.difference >= 0
+        assert (row.first_value, row.second_value) == (scores[row.first], scores[row.second])
+        assert (row.wins, row.ties, row.losses) == (
+            (paired > 0).sum(),
+            (paired == 0).sum(),
+            (paired < 0).sum(),
+        )
+        signs = np.array(np.meshgrid(*[[1, -1]] * len(paired))).reshape(len(paired), -1)
+        means = signs.T @ paired / len(paired)
+        assert row.p == pytest.approx(np.mean(np.abs(means) >= abs(paired.mean()) - 1e-12))
+        interval = stats.ttest_rel(values[row.first], values[row.second]).confidence_interval()
+        assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
+        assert row.p <= row.p_adjusted <= holm(compared.pairs["p"])[row.Index] + 1e-12
+        assert row.significant == (row.p_adjusted <= 0.05)
+        assert (row.n, row.unit) == (10, "queries")
+        assert row.test == "paired randomisation test over queries"
+
+
+def test_scores_and_differences_of_a_mean_over_subsets(predictions):
+    compared = compare_runs([predictions], ["STS17SemEval.sample"])
+    whole = compared.scores[compared.scores["subset"] == ""]
+    for row in whole.itertuples():
+        found = predicted(predictions, row.run, "STS17SemEval.sample")
+        correlations = [
+            stats.pearsonr(
+                found[track]["test"]["cosine_scores"],
+                load_dataset("STS17SemEval.sample", subset=track)["score"],
+            )[0]
+            for track in TRACKS
+        ]
+        assert row.value == pytest.approx(np.mean(correlations))
+        assert (row.n, row.subsets, row.all_subsets, row.headline) == (48, 6, 6, True)
+    tests = compared.pairs.groupby("subset")["test"].agg(set).to_dict()
+    assert tests.pop("") == {"Wald test of the difference"}
+    assert tests == {track: {"Williams' test"} for track in TRACKS}
+    assert compared.pairs[["wins", "ties", "losses"]].isna().all(axis=None)
+    assert not compared.pairs[compared.pairs["subset"] != ""]["headline"].any()
+
+
+def test_letters_and_the_best(predictions):
+    scores = compare_runs([predictions], ["STS17SemEval.sample"]).scores
+    whole = scores[scores["subset"] == ""]
+    letters = dict(zip(whole["run"], whole["letters"], strict=True))
+    assert set(letters["test/good"]).isdisjoint(letters["test/bad"])
+    best = whole[whole["best"]]
+    pairs = compare_runs([predictions], ["STS17SemEval.sample"]).pairs
+    mine = pairs[(pairs["subset"] == "") & (pairs["first"] == "test/good")]
+    assert list(best["run"]) == (["test/good"] if mine["significant"].all() else [])
+
+
+@pytest.mark.parametrize(("p_adjusted", "significant"), [(0.06, False), (0.04, True)])
+def test_significant_is_what_is_so_after_the_correction(
+    predictions, monkeypatch, p_adjusted, significant
+):
+    def corrected(values, baseline=None):
+        found = compare_means_of(values, baseline=baseline)
+        return [replace(c, p=0.01, p_adjusted=p_adjusted) for c in found]
+
+    monkeypatch.setattr("mteb_ext.results.comparing.compare_means_of", corrected)
+    compared = compare_runs([predictions], ["WikiQA.sample"])
+    assert set(compared.pairs["significant"]) == {significant}
+    assert list(compared.scores["letters"]) == (["a", "b", "c"] if significant else ["a"] * 3)
+    assert list(compared.scores["best"]) == [significant, False, False]
+    beside = compare_runs([predictions], ["WikiQA.sample"], baseline="test/fair").scores
+    assert ("same" in set(beside["beside_baseline"])) != significant
+
+
+def test_a_mean_over_subsets_of_queries_counts_subsets_alike(stock, tmp_path, caplog):
+    for model, first, others in (("a", 1, [2, 2, 2]), ("b", 2, [1, 1, 2])):
+        ranks = {"x": [first], "y": others}
+        held = {
+            subset: {
+                "test": {f"q{i}": {"d1": -float(rank), "d2": -1.5} for i, rank in enumerate(r, 1)}
+            }
+            for subset, r in ranks.items()
+        }
+        write_predictions(tmp_path / model, "StockSubsets", held, model=model)
+    compared = compare_runs([tmp_path])
+    whole = compared.scores[compared.scores["subset"] == ""]
+    values = dict(zip(whole["run"], whole["value"], strict=True))
+    assert values == pytest.approx({"a": (1 + 1 / 2) / 2, "b": (1 / 2 + 5 / 6) / 2})
+    (row,) = compared.pairs[compared.pairs["subset"] == ""].itertuples()
+    assert row.difference == pytest.approx(values["a"] - values["b"])
+    assert (row.n, row.subsets, row.wins, row.ties, row.losses) == (4, 2, 1, 1, 2)
+    assert set(compared.scores["subset"]) == {"", "y"}
+    assert "StockSubsets (test, x) is skipped: comparing means needs" in caplog.text
+
+
+def test_the_order_of_folders_makes_no_difference(predictions):
+    folders = [predictions / name for name in ("good", "fair", "bad")]
+    first, second = compare_runs(folders), compare_runs(folders[::-1])
+    pd.testing.assert_frame_equal(first.scores, second.scores)
+    pd.testing.assert_frame_equal(first.pairs, second.pairs)
+
+
+def test_against_a_baseline(predictions):
+    compared = compare_runs([predictions], ["STS17SemEval.sample"], baseline="test/fair")
+    whole = compared.pairs[compared.pairs["subset"] == ""]
+    assert list(whole["second"]) == ["test/fair"] * 2
+    assert set(whole["first"]) == {"test/good", "test/bad"}
+    scores = compared.scores[compared.scores["subset"] == ""]
+    beside = dict(zip(scores["run"], scores["beside_baseline"], strict=True))
+    for row in whole.itertuples():
+        expected = "same" if row.p_adjusted > 0.05 else "better" if row.difference > 0 else "worse"
+        assert beside[row.first] == expected
+    assert beside["test/bad"] == "worse"
+    assert beside["test/fair"] == "baseline"
+    assert set(scores["letters"]) == {""}
+    assert not scores["best"].any()
+
+
+@pytest.mark.parametrize(
+    ("baseline", "said"),
+    [("test/gud", "Did you mean test/good"), ("zzz", "There are test/bad, test/fair, test/good")],
+)
+def test_an_unknown_baseline(predictions, baseline, said):
+    with pytest.raises(DataError, match=said):
+        compare_runs([predictions], baseline=baseline)
+
+
+def test_a_baseline_that_lacks_a_task_leaves_the_others(predictions, caplog):
+    (predictions / "fair" / "WikiQA.sample_predictions.json").unlink()
+    compared = compare_runs([predictions], baseline="test/fair")
+    assert set(compared.scores["task"]) == {"STS17SemEval.sample"}
+    assert "WikiQA.sample is skipped: the baseline test/fair" in caplog.text
+
+
+def test_another_metric(predictions, caplog):
+    compared = compare_runs([predictions], metric="mrr_both")
+    assert set(compared.scores["task"]) == {"WikiQA.sample"}
+    assert set(compared.scores["n"]) == {8}
+    assert not compared.scores["headline"].any()
+    assert "STS17SemEval.sample is skipped: " in caplog.text
+    with pytest.raises(DataError, match="nothing to compare by accuracy"):
+        compare_runs([predictions], metric="accuracy")
+
+
+def test_spearman_is_tested_by_wald(predictions):
+    pairs = compare_runs([predictions], ["STS17SemEval.sample"], metric="spearman").pairs
+    assert set(pairs["test"]) == {"Wald test of the difference"}
+
+
+def test_a_model_without_a_correlation_is_named(predictions):
+    flat = {track: {"test": {"cosine_scores": [0.5] * 8}} for track in TRACKS}
+    path = write_predictions(
+        predictions / "good", "STS17SemEval.sample", flat, model="test/good", data="sample"
+    )
+    with pytest.raises(UndefinedMetricError, match=f"STS17SemEval.sample.*1-ar-ar.*{path}"):
+        compare_runs([predictions])
+
+
+def test_scores_that_are_not_finite(predictions):
+    held = predicted(predictions, "test/good", "STS17SemEval.sample")
+    held["5-en-en"]["test"]["cosine_scores"][3] = float("nan")
+    path = predictions / "good" / "STS17SemEval.sample_predictions.json"
+    path.write_text(json.dumps(held))
+    with pytest.raises(DataError, match=f"5-en-en.*{path}: the score of row 3 is nan"):
+        compare_runs([predictions])
+
+
+def test_one_model_and_no_task_in_common(predictions):
+    with pytest.raises(DataError, match="predictions of 2 models or more"):
+        compare_runs([predictions / "good"])
+    for name in ("good", "bad"):
+        (predictions / name / "WikiQA.sample_predictions.json").unlink()
+    (predictions / "fair" / "STS17SemEval.sample_predictions.json").unlink()
+    with pytest.raises(DataError, match=r"WikiQA.sample: 1"):
+        compare_runs([predictions / "good", predictions / "fair"])
+
+
+def runs_of_one_model(tmp_path, *, with_dev):
+    """Three runs of one model and another model: 'mid' is the median on test, 'low' best on dev."""
+    test = {"low": [4, 3, 1, 2], "mid": [1, 3, 2, 4], "high": [1, 2, 3, 4]}
+    dev = {"low": [1, 2, 3, 4], "mid": [4, 1, 3, 2], "high": [2, 1, 4, 3]}
+    for run, scores in test.items():
+        splits = {"test": {"cosine_scores": scores}}
+        if with_dev:
+            splits["dev"] = {"cosine_scores": dev[run]}
+        write_predictions(tmp_path / run, "StockSTS", {"default": splits}, model="m", revision=run)
+    splits = {"test": {"cosine_scores": [2, 1, 3, 4]}, "dev": {"cosine_scores": [2, 1, 3, 4]}}
+    write_predictions(tmp_path / "other", "StockSTS", {"default": splits}, model="other")
+
+
+@pytest.mark.parametrize(("with_dev", "chosen"), [(False, "mid"), (True, "low")])
+def test_runs_of_one_model_are_grouped(stock, tmp_path, with_dev, chosen):
+    runs_of_one_model(tmp_path, with_dev=with_dev)
+    compared = compare_runs([tmp_path], group=True)
+    groups = compared.groups.set_index("model")
+    gold = [0, 1, 2, 5]
+    values = [stats.spearmanr(s, gold)[0] for s in ([4, 3, 1, 2], [1, 3, 2, 4], [1, 2, 3, 4])]
+    of_model = groups.loc["m"]
+    assert of_model["mean"] == pytest.approx(np.mean(values))
+    assert of_model["sd"] == pytest.approx(np.std(values, ddof=1))
+    assert (of_model["runs"], of_model["run"]) == (3, f"m, revision {chosen}")
+    assert of_model["chosen_by"] == ("dev" if with_dev else "median")
+    assert groups.loc["other", "chosen_by"] == "only run"
+    assert np.isnan(groups.loc["other", "sd"])
+    assert set(compared.scores["run"]) == {f"m, revision {chosen}", "other"}
+    assert set(compared.scores["split"]) == {"test"}
+    assert len(compared.pairs) == 1
+
+
+def test_a_search_says_how_deep_its_predictions_are(stock, tmp_path):
+    for model, score in (("a", 0.75), ("b", 0.25)):
+        run = {q: {"d1": 0.5, "d2": score, "d3": 0.625} for q in ("q1", "q2", "q3")}
+        held = {"default": {"test": run}}
+        write_predictions(tmp_path / model, "StockRetrieval", held, model=model)
+    compared = compare_runs([tmp_path])
+    assert "first 1,000 documents of a query" in compared.remarks[0]
+    assert set(compared.scores["metric"]) == {"ndcg_at_10"}
+    assert set(compared.scores["edition"]) == {"mteb's"}
+
+
+def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
+    assert main(["compare", str(predictions)]) == 0
+    shown = capsys.readouterr().out
+    compared = compare_runs([predictions])
+    tables = ["\n".join(plain_lines(table)) for table in comparison_tables(compared)]
+    assert shown == "\n\n".join(tables) + "\n"
+    (row,) = compared.pairs[
+        (compared.pairs["task"] == "WikiQA.sample")
+        & (compared.pairs["second"] == "test/bad")
+        & (compared.pairs["first"] == "test/good")
+    ].itertuples()
+    (line,) = [
+        line
+        for line in shown.splitlines()
+        if re.match(r"WikiQA.sample .* test/good +test/bad ", line)
+    ]
+    assert re.split(r"  +", line)[6:] == [
+        f"{row.difference:.4f}",
+        f"{row.low:.4f} to {row.high:.4f}",
+        f"{row.wins}/{row.ties}/{row.losses}",
+        p_value(row.p),
+        p_value(row.p_adjusted),
+        f"{row.resolvable:.4f}",
+    ]
+    assert "18 more on single subsets" in shown
+    assert "max-T" in shown
+    assert "WikiQA.sample sample (sample)" in shown
+
+
+def test_csv_and_json_hold_every_digit(predictions):
+    compared = compare_runs([predictions])
+    read = pd.read_csv(io.StringIO(FORMATS["csv"](compared)), keep_default_na=False, na_values=[""])
+    assert read["difference"].tolist() == compared.pairs["difference"].tolist()
+    assert read["p_adjusted"].tolist() == compared.pairs["p_adjusted"].tolist()
+    held = json.loads(FORMATS["json"](compared))
+    assert [row["value"] for row in held["scores"]] == compared.scores["value"].tolist()
+    assert [row["p"] for row in held["pairs"]] == compared.pairs["p"].tolist()
+    assert {row["wins"] for row in held["pairs"] if row["unit"] == "pairs"} == {None}
+    assert held["remarks"] == []
+
+
+@pytest.fixture
+def hostile(stock, tmp_path):
+    """Two models with names that every markup would act on, the first significantly better."""
+    names = {r"a_b&c%$#{}\~^|*<i>[x](y)": [1, 2, 3, 4.5], "b\x1b[1m`": [4, 2, 3, 1]}
+    for name, scores in names.items():
+        held = {"default": {"test": {"cosine_scores": scores}}}
+        write_predictions(tmp_path / str(len(name)), "StockSTS", held, model=name)
+    return compare_runs([tmp_path])
+
+
+def test_latex(hostile):
+    lines = FORMATS["latex"](hostile).splitlines()
+    (row,) = [line for line in lines if line.startswith("a")]
+    name, value = row.removesuffix(r" \\").split(" & ")
+    escaped = r"a\_b\&c\%\$\#\{\}\textbackslash{}\textasciitilde{}\textasciicircum{}|*<i>[x](y)"
+    assert name == escaped
+    (score,) = hostile.scores[hostile.scores["run"].str.startswith("a")].itertuples()
+    bold = f"\\textbf{{{score.value:.4f}}}" if score.best else f"{score.value:.4f}"
+    assert value == f"{bold}\\textsuperscript{{{score.letters}}}"
+    (other,) = [line for line in lines if line.startswith("b")]
+    assert other.startswith(r"b\textbackslash{}x1b[1m` & $-$")  # its score is below 0
+    (text,) = [line for line in lines if line.startswith(r"\caption")]
+    assert "Wald test of the difference (cosine\\_spearman)" in text
+    assert "5\\% level" in text
+    assert "StockSTS mteb's (1)" in text
+    assert "Bold: significantly better" in text
+
+
+def test_markdown_and_html(hostile):
+    markdown = FORMATS["markdown"](hostile)
+    assert r"| a\_b&amp;c%$#{}\\\~^\|\*&lt;i&gt;\[x\](y) | " in markdown
+    assert "\x1b" not in markdown
+    page = FORMATS["html"](hostile)
+    assert "<td>a_b&amp;c%$#{}\\~^|*&lt;i&gt;[x](y)</td>" in page
+    assert "<i>" not in page
+    assert "\x1b" not in page
+    assert '<meta charset="utf-8">' in page
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown", "html"])
+def test_every_table_shows_the_whole_scores_and_names(predictions, form):
+    compared = compare_runs([predictions])
+    text = FORMATS[form](compared)
+    scores = compared.scores
+    for row in scores[(scores["subset"] == "") | (scores["task"] == "WikiQA.sample")].itertuples():
+        assert f"{row.value:.4f}" in text
+        assert row.run in text
+        assert row.task in text
+
+
+def test_p_is_never_shown_as_0():
+    shown = [p_value(p) for p in (1e-300, 0.00009, 0.0001, 0.5)]
+    assert shown == ["<0.0001", "<0.0001", "0.0001", "0.5000"]
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "begins"),
+    [
+        ([], "x.tex", "% needs"),
+        ([], "x.md", "| model |"),
+        ([], "x.csv", "task,split"),
+        ([], "x.json", "{"),
+        ([], "x.html", "<!doctype html>"),
+        ([], "x.txt", "Scores\n"),
+        (["--format", "json"], "x.txt", "{"),
+    ],
+)
+def test_output_to_a_file(predictions, tmp_path, capsys, options, name, begins):
+    path = tmp_path / name
+    assert main(["compare", str(predictions), *options, "-o", str(path)]) == 0
+    assert path.read_text("utf-8").startswith(begins)
+    assert capsys.readouterr().out == f"wrote {path}\n"
+
+
+WRONG = {
+    "misspelt task": (["-t", "WikiQAA.sample"], "there is no task 'WikiQAA.sample'"),
+    "no predictions": (["-t", "TRECQA.sample"], "no predictions of TRECQA.sample here"),
+    "baseline": (["--baseline", "gud"], "no model 'gud'"),
+    "metric": (["--metric", "f1"], "nothing to compare by f1"),
+}
+
+
+@pytest.mark.parametrize(("options", "said"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_one_line_at_the_end(predictions, capsys, options, said):
+    assert main(["compare", str(predictions), *options]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert said in shown.err.splitlines()[-1]
+
+
+def test_ties_on_the_command_line(predictions, capsys):
+    assert main(["ties", str(predictions), "-t", "WikiQA.sample"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (line,) = [line for line in lines if re.search(r"test/good +map ", line)]
+    assert line.split()[5:8] == ["0", "of", "10"]
+
+
+def test_published_numbers_stand_beside_scores_of_their_variant():
+    scores = pd.DataFrame(
+        [
+            ("STS17SemEval", "test", "", "pearson", "paper's"),
+            ("STS17SemEval", "test", "5-en-en", "spearman", "paper's"),
+            ("WikiQA", "test", "default", "map_both_trec_eval", "paper's"),
+            ("TRECQA", "dev", "default", "map", "paper's"),
+            ("STSBenchmarkSemEval", "test", "default", "pearson", "another edition"),
+            ("STS12", "test", "default", "cosine_spearman", "mteb's"),
+        ],
+        columns=["task", "split", "subset", "metric", "edition"],
+    )
+    found = published_beside(scores)
+    assert set(zip(found["task"], found["variant"], found["metric"], strict=True)) == {
+        ("STS17SemEval", "mean-of-6", "pearson"),
+        ("WikiQA", "clean-237", "map"),
+    }
+    of_wikiqa = found[found["task"] == "WikiQA"]["value"].tolist()
+    assert of_wikiqa == sorted(of_wikiqa, reverse=True)
+
+
+def stock_model(name):
+    """An encoder as mteb's own tasks want it, whose vectors depend on its name."""
+    from mteb.similarity_functions import cos_sim, pairwise_cos_sim
+
+    class StockModel(ToyEncoder):
+        def similarity(self, embeddings1, embeddings2):
+            return cos_sim(embeddings1, embeddings2)
+
+        def similarity_pairwise(self, embeddings1, embeddings2):
+            return pairwise_cos_sim(embeddings1, embeddings2)
+
+    model = StockModel(lambda text: spread(name + text))
+    model.mteb_model_meta = toy_meta(name)
+    return model
+
+
+def test_scores_of_mtebs_own_tasks_are_mtebs(stock, tmp_path):
+    main_scores = {}
+    for name in ("test/a", "test/b"):
+        results = mteb.evaluate(
+            stock_model(name),
+            mteb.get_tasks(tasks=["StockSTS", "StockRetrieval"]),
+            cache=None,
+            prediction_folder=tmp_path / name[-1],
+        )
+        main_scores |= {(result.task_name, name): result.get_score() for result in results}
+    scores = compare_runs([tmp_path]).scores
+    found = dict(zip(zip(scores["task"], scores["run"], strict=True), scores["value"], strict=True))
+    assert found == pytest.approx(main_scores, abs=1e-5)  # mteb rounds to five decimals
+    assert len(set(main_scores.values())) == 4
