@@ -252,8 +252,7 @@ def found(folder):
     }
     predictions = {
         path.relative_to(folder): json.loads(path.read_text())
-        for path in folder.rglob("*_predictions.json")
-        if ".running" not in path.parts
+        for path in folder.glob("predictions/*/*/*_predictions.json")
     }
     return scores, predictions
 
