@@ -26,16 +26,18 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # The modules of mteb that something is added to, in the order in which that can be done, and mteb
-# itself, after which the first two must be there. The others are imported when they are first used.
+# itself, after which the first three must be there. The others are imported when first used.
 _WATCHED = (
     "mteb.get_tasks",
     "mteb.models.model_implementations",
+    "mteb.cache.result_cache",
     "mteb.benchmarks.benchmarks",
+    "mteb.benchmarks._leaderboard_menu",
     "mteb.cli.build_cli",
     "mteb",
 )
 
-_busy = 0  # modules of ours that are half imported, and a registry that is being filled
+_busy = 0  # modules that are half imported, and registries that are being filled
 _said: set[str] = set()
 
 
@@ -48,10 +50,8 @@ class _PostImportFinder:
     ) -> ModuleSpec | None:
         if sys.meta_path[0] is not _FINDER:  # a finder that serves mteb's modules must not hide us
             _put_first()
-        if name in _WATCHED:
-            return _spec_with_hook(_then_fill, name, path, target)
-        if name.startswith("mteb_ext."):
-            return _spec_with_hook(_wait_with_filling, name, path, target)
+        if name in _WATCHED or name.startswith("mteb_ext."):
+            return _spec_with_hook(name, path, target)
         return None
 
 
@@ -65,16 +65,13 @@ def _put_first() -> None:
 
 
 def _spec_with_hook(
-    hook: Callable[[str, Callable[[ModuleType], None]], Callable[[ModuleType], None]],
-    name: str,
-    path: Sequence[str] | None,
-    target: ModuleType | None,
+    name: str, path: Sequence[str] | None, target: ModuleType | None
 ) -> ModuleSpec | None:
     for finder in sys.meta_path[1:]:
         spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
         if spec is not None:
             try:  # noqa: SIM105 - contextlib costs time at every Python start
-                spec.loader.exec_module = hook(name, spec.loader.exec_module)  # type: ignore[union-attr,method-assign]
+                spec.loader.exec_module = _then_fill(name, spec.loader.exec_module)  # type: ignore[union-attr,method-assign]
             except AttributeError:
                 pass  # a loader that cannot be hooked; what is missing is added later
             return spec
@@ -82,28 +79,22 @@ def _spec_with_hook(
 
 
 def _then_fill(name: str, execute: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
-    def exec_module(module: ModuleType) -> None:
-        execute(module)
-        if module.__name__ == name:  # some loaders, a zip file's say, serve many modules
-            _fill(just_run=module)
+    """Run the module, and add what is missing when it is done, not before.
 
-    return exec_module
-
-
-def _wait_with_filling(
-    name: str, execute: Callable[[ModuleType], None]
-) -> Callable[[ModuleType], None]:
-    """Importing a module of ours may import mteb, whose tasks would then need it half imported."""
-    del name
+    A module of ours may import mteb, whose registries would be filled from a module half imported;
+    and a plugin may need all of mteb, not the half that has run when its registries have.
+    """
 
     def exec_module(module: ModuleType) -> None:
         global _busy  # noqa: PLW0603
+        if module.__name__ != name:  # some loaders, a zip file's say, serve many modules
+            return execute(module)
         _busy += 1
         try:
             execute(module)
         finally:
             _busy -= 1
-            _fill()
+        return _fill(just_run=module)
 
     return exec_module
 

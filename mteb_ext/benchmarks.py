@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from mteb.abstasks import AbsTask
 from mteb.benchmarks.benchmark import (
@@ -31,32 +32,32 @@ class _Definition:
     paper: papers.Paper | None
 
 
-_DEFINITIONS = {
-    "JAPANESE_STS_IR": _Definition(
+_DEFINITIONS = (
+    _Definition(
         "JapaneseSTSIR",
         ("JACSTS", "QABot"),
         "Japanese clinical STS (Spearman) and educational question retrieval (MAP).",
         papers.SDJC,
     ),
-    "TANDA_AS2": _Definition(
+    _Definition(
         "TANDA-AS2",
         ("WikiQA", "TRECQA"),
         "Answer sentence selection (MAP) on the question sets that TANDA evaluates on.",
         papers.TANDA,
     ),
-    "SEMEVAL2017_STS": _Definition(
+    _Definition(
         "SemEval2017-STS",
         ("STS17SemEval",),
         "SemEval-2017 Task 1: the mean Pearson of tracks 1 to 5, the shared task's Primary.",
         papers.SEMEVAL2017,
     ),
-    "WMT17_METRICS": _Definition(
+    _Definition(
         "WMT17-Metrics",
         ("WMT17Metrics",),
         "WMT17 metrics task to English, segment level: the mean Pearson of seven language pairs.",
         papers.BERT_REGRESSOR,
     ),
-    "MTEB_EXT": _Definition(
+    _Definition(
         "mteb-ext",
         (
             "JACSTS",
@@ -74,12 +75,13 @@ _DEFINITIONS = {
         "a mean over MAP, Spearman and Pearson has no meaning.",
         None,
     ),
-}
+)
 
 
-def benchmarks() -> dict[str, Benchmark]:
-    """The benchmarks, by the attribute name under which mteb keeps them."""
-    return {attribute: _benchmark(given) for attribute, given in _DEFINITIONS.items()}
+@cache
+def benchmarks() -> tuple[Benchmark, ...]:
+    """The benchmarks; mteb must know the tasks by then."""
+    return tuple(map(_benchmark, _DEFINITIONS))
 
 
 def _benchmark(given: _Definition) -> Benchmark:

@@ -10,10 +10,13 @@ Every step adds what is missing and nothing else, so that it can be run again at
 from __future__ import annotations
 
 import argparse
+import logging
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +25,10 @@ from mteb_ext.errors import CompatibilityError
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
 
+logger = logging.getLogger(__name__)
+
 DEFAULT_MODEL = "mteb-ext/token-cosine"
-_MARK = "_filled_by_mteb_ext"
+MENU = "Papers' own protocols"
 
 
 def fill(names: Sequence[str]) -> None:
@@ -39,7 +44,7 @@ def fill(names: Sequence[str]) -> None:
         if name in _STEPS:
             _STEPS[name](sys.modules[name])
     if "mteb" in names:
-        for name in ("mteb.get_tasks", "mteb.models.model_implementations"):
+        for name in list(_STEPS)[:3]:
             _module(name)
 
 
@@ -53,21 +58,35 @@ def _fill_tasks(module: ModuleType) -> None:
     by_name = _private(module, "_TASKS_REGISTRY", dict)
     listed = _private(module, "TASK_LIST", tuple)
 
-    from mteb_ext.bases import PaperTask, sample_twin
-    from mteb_ext.plugins import own_tasks, plugin_tasks
+    from mteb_ext.plugins import own_tasks, plugin_tasks, samples_of
 
-    own = own_tasks()
-    ours = [task for task in (*own, *plugin_tasks()) if _enter(task, by_name)]
+    ours = [task for task in (*own_tasks(), *plugin_tasks()) if _enter(task, by_name)]
     if set(ours) <= set(listed):
         return
-    for task in ours:
-        if task in own and issubclass(task, PaperTask):
-            _enter(sample_twin(task), by_name)
+    for twin in samples_of(ours):
+        _enter(twin, by_name)
     names = {task.metadata.name for task in ours}
     others = (task for task in listed if task.metadata.name not in names)
     _replace(listed, "TASK_LIST", (*others, *ours))
     _share_data(_module("mteb.models.model_meta"), ours)
+    _leave_missing_data_to_the_tasks(ours)
     _forget_what_was_computed()
+
+
+def _leave_missing_data_to_the_tasks(ours: Iterable[type[AbsTask]]) -> None:
+    """Keep mteb from saying, twice, that private data is missing: our tasks say whom to ask."""
+    from mteb_ext.bases import PaperTask
+
+    private = [
+        t.metadata.name for t in ours if issubclass(t, PaperTask) and not t.metadata.is_public
+    ]
+    if not private:
+        return
+    said_by_mteb = f"Dataset for private task '({'|'.join(map(re.escape, private))})' not found"
+    warnings.filterwarnings("ignore", message=said_by_mteb)
+    logging.getLogger("mteb.evaluate").addFilter(
+        lambda record: not re.match(said_by_mteb, record.getMessage())
+    )
 
 
 def _enter(task: type[AbsTask], by_name: dict[str, type[AbsTask]]) -> bool:
@@ -107,37 +126,100 @@ def _share_data(module: ModuleType, ours: Iterable[type[AbsTask]]) -> None:
 
 
 def _fill_models(module: ModuleType) -> None:
-    """Add the lexical baselines to mteb's model registry."""
+    """Add the lexical baselines and the plugins' models to mteb's model registry."""
     by_name = _private(module, "MODEL_REGISTRY", dict)
 
     from mteb_ext.models import MODEL_METAS
+    from mteb_ext.plugins import plugin_models
 
     missing = {m.name: m for m in MODEL_METAS if by_name.get(m.name) is not m}
+    by_name.update(missing)
+    for meta in plugin_models():
+        if by_name.setdefault(str(meta.name), meta) is not meta:
+            _warn_once(f"a plugin's model {meta.name!r} is not registered, since there is one")
     if missing:
-        by_name.update(missing)
         _forget_what_was_computed()
 
 
 def _fill_benchmarks(module: ModuleType) -> None:
-    """Add one benchmark a paper, and one of them all, to ``mteb.benchmarks.benchmarks``.
+    """Add our benchmarks and the plugins' to ``mteb.benchmarks.benchmarks``.
 
     mteb finds benchmarks by scanning that module's attributes, and remembers what it found.
     """
     from mteb.benchmarks.benchmark import Benchmark
 
-    if hasattr(module, _MARK):
-        return
+    from mteb_ext.benchmarks import benchmarks
+    from mteb_ext.plugins import plugin_benchmarks
+
+    by_name = {value.name: value for value in vars(module).values() if isinstance(value, Benchmark)}
+    n_before = len(by_name)
+    for benchmark in (*benchmarks(), *plugin_benchmarks()):
+        if by_name.setdefault(benchmark.name, benchmark) is benchmark:
+            setattr(module, f"mteb_ext {benchmark.name}", benchmark)
+        else:
+            _warn_once(f"the benchmark {benchmark.name!r} is not registered, since there is one")
+    if len(by_name) > n_before:
+        _forget_what_was_computed()
+
+
+def _add_to_menu(module: ModuleType) -> None:
+    """Add our benchmarks to the menus of mteb's leaderboard and of its API."""
+    names = ("GP_BENCHMARK_ENTRIES", "HOME_BENCHMARK_ENTRIES")
+    menus = [_private(module, name, list) for name in names]
+    make_entry = _private(module, "MenuEntry", type)
 
     from mteb_ext.benchmarks import benchmarks
+    from mteb_ext.plugins import plugin_benchmarks
 
-    names = {value.name for value in vars(module).values() if isinstance(value, Benchmark)}
-    for attribute, benchmark in benchmarks().items():
-        if benchmark.name in names or hasattr(module, attribute):
-            _warn_once(f"mteb has a benchmark {benchmark.name!r} already; that one is kept")
-        else:
-            setattr(module, attribute, benchmark)
-    setattr(module, _MARK, True)
-    _forget_what_was_computed()
+    for menu in menus:
+        if not any(entry.name == MENU for entry in menu):
+            menu.append(make_entry(MENU, [*benchmarks(), *plugin_benchmarks()]))
+            _forget_what_was_computed()
+
+
+def _guard_submission(module: ModuleType) -> None:
+    """Keep results that mteb's results repository cannot take out of ``mteb submit-results``.
+
+    Its checks on a pull request look every task and model up in a plain mteb, and fail on names
+    that mteb does not know.
+    """
+    cache = _private(module, "ResultCache", type)
+    find = _private(cache, "_get_unsubmitted_results", Callable)
+    if getattr(find, "__module__", None) == __name__:
+        return
+
+    @wraps(find)
+    def without_ours(*args: Any, **kwargs: Any) -> dict[Any, list[Path]]:
+        return _known_to_mteb(find(*args, **kwargs))
+
+    without_ours.__module__ = __name__
+    cache._get_unsubmitted_results = without_ours
+
+
+def _known_to_mteb(found: Mapping[Any, list[Path]]) -> dict[Any, list[Path]]:
+    """Results by model, without those of our and plugins' tasks and models, which are named."""
+    from mteb_ext.bases.task import SAMPLE_SUFFIX
+    from mteb_ext.models import MODEL_METAS
+    from mteb_ext.plugins import own_tasks, plugin_models, plugin_tasks
+
+    models = {meta.name for meta in (*MODEL_METAS, *plugin_models())}
+    tasks = {task.metadata.name for task in (*own_tasks(), *plugin_tasks())}
+    kept = {}
+    left_out = set()
+    for model, paths in found.items():
+        ours = {path for path in paths if path.stem.removesuffix(SAMPLE_SUFFIX) in tasks}
+        if model.name in models:
+            ours = set(paths)
+        left_out |= {f"{path.stem} of {model.name}" for path in ours}
+        if rest := [path for path in paths if path not in ours]:
+            kept[model] = rest
+    if left_out:
+        logger.warning(
+            "mteb_ext: not submitted: %s. mteb's results repository takes only tasks and models "
+            "that mteb itself has; share these as a folder, which 'mteb-ext report' reads.",
+            ", ".join(sorted(left_out)),
+        )
+    return kept
 
 
 def _add_default_model(module: ModuleType) -> None:
@@ -145,18 +227,19 @@ def _add_default_model(module: ModuleType) -> None:
 
     Only where every task of the run is ours; any other run keeps mteb's own error.
     """
-    if hasattr(module, _MARK):
-        return
     run = _private(module, "run", Callable)
+    if run.__module__ == __name__:
+        return
 
+    @wraps(run)
     def run_with_default_model(args: argparse.Namespace) -> None:
         if args.model is None and _only_ours(args):
             args.model = DEFAULT_MODEL
             print(f"No model given (-m): running the lexical baseline {DEFAULT_MODEL}.")
         run(args)
 
+    run_with_default_model.__module__ = __name__
     module.run = run_with_default_model  # type: ignore[attr-defined]
-    setattr(module, _MARK, True)
 
 
 def _only_ours(args: argparse.Namespace) -> bool:
@@ -177,7 +260,9 @@ def _only_ours(args: argparse.Namespace) -> bool:
 _STEPS: dict[str, Callable[[ModuleType], None]] = {
     "mteb.get_tasks": _fill_tasks,
     "mteb.models.model_implementations": _fill_models,
+    "mteb.cache.result_cache": _guard_submission,
     "mteb.benchmarks.benchmarks": _fill_benchmarks,
+    "mteb.benchmarks._leaderboard_menu": _add_to_menu,
     "mteb.cli.build_cli": _add_default_model,
 }
 
@@ -211,15 +296,15 @@ def _module(name: str) -> ModuleType:
     return module
 
 
-def _private(module: ModuleType, name: str, kind: Any) -> Any:  # noqa: ANN401 - what mteb keeps there
-    value = getattr(module, name, None)
+def _private(holder: Any, name: str, kind: Any) -> Any:  # noqa: ANN401 - what mteb keeps there
+    value = getattr(holder, name, None)
     if not isinstance(value, kind):
         raise CompatibilityError(
-            f"{module.__name__}.{name} of this mteb is not what mteb_ext relies on"
+            f"{holder.__name__}.{name} of this mteb is not what mteb_ext relies on"
         )
     return value
 
 
 @cache
 def _warn_once(clash: str) -> None:
-    warnings.warn(f"mteb_ext: {clash}.", RuntimeWarning, stacklevel=2)
+    logger.warning("mteb_ext: %s.", clash)

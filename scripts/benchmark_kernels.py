@@ -111,6 +111,11 @@ def interval_cases() -> Iterator[Case]:
         ("of Pearson", 1379, partial(correlation_interval, *pairs(1379))),
         ("of 7 Pearsons' mean", 7 * 560, partial(mean_correlation_interval, subsets)),
         ("of a mean", 243, partial(mean_interval, queries)),
+        (
+            "of a large Spearman",
+            1_000_000,
+            partial(correlation_interval, *pairs(1_000_000), "spearman"),
+        ),
     ):
         runners = {OURS: lambda interval=interval: interval()._asdict()}
         yield Case(f"interval {kind}", size, runners)

@@ -39,11 +39,15 @@ TRAINING_SEED = 17
 
 
 def _metadata(
-    name: str, description: str, prompt: str, languages: dict[str, list[str]]
+    name: str,
+    description: str,
+    prompt: str,
+    languages: dict[str, list[str]],
+    adapted_from: list[str] | None = None,
 ) -> TaskMetadata:
     return TaskMetadata(
         name=name,
-        adapted_from=["WMT17Metrics"] if name.endswith("QE") else None,
+        adapted_from=adapted_from,
         description=description,
         reference=papers.WMT17.url,
         dataset={
@@ -146,6 +150,7 @@ class WMT17MetricsQE(PaperSTS):
         "translation against human judgements.",
         "Retrieve text in the other language that has the same meaning.",
         {pair: [language, "eng-Latn"] for pair, language in LANGUAGES.items()},
+        adapted_from=["WMT17Metrics"],
     )
     protocol = _protocol(
         {

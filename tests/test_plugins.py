@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import textwrap
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
 from mteb_ext import plugins
+from mteb_ext.errors import DataError
 
 GOOD = """
     from mteb_ext.tasks.wikiqa import WikiQA
@@ -19,18 +20,23 @@ GOOD = """
     """
 
 
+def name_of(found):
+    return found.metadata.name if isinstance(found, type) else found.name
+
+
 @pytest.fixture
 def discovered(tmp_path, monkeypatch, caplog):
     """The names of the tasks in files, and the lines of the log, without the usual cache."""
 
-    def discover(*, path=None, entry_points=(), **files):
+    def discover(*, path=None, entry_points=(), kind=plugins.plugin_tasks, **files):
         for name, code in files.items():
             (tmp_path / f"{name}.py").write_text(textwrap.dedent(code), encoding="utf-8")
         monkeypatch.setenv("MTEB_EXT_PATH", path or str(tmp_path))
-        monkeypatch.setattr(plugins, "entry_points", lambda group: entry_points)
+        monkeypatch.setattr(plugins, "_entry_points", lambda: EntryPoints(entry_points))
+        monkeypatch.setattr(plugins, "_path_modules", plugins._path_modules.__wrapped__)
         with caplog.at_level(logging.WARNING, "mteb_ext"):
-            tasks = plugins.plugin_tasks.__wrapped__()
-        return [t.metadata.name for t in tasks], [r.getMessage() for r in caplog.records]
+            found = kind.__wrapped__()
+        return [name_of(one) for one in found], [r.getMessage() for r in caplog.records]
 
     return discover
 
@@ -158,3 +164,93 @@ def test_a_slow_plugin_is_named(discovered, monkeypatch):
     names, [line] = discovered(slow="import time\ntime.sleep(0.06)\n" + textwrap.dedent(GOOD))
     assert names == ["MyWikiQA"]
     assert "slow.py took 0.1 s to load" in line
+
+
+MODEL = """
+    from mteb.models import ModelMeta
+
+    mine = ModelMeta.create_empty(overwrites={"name": "mine/model", "revision": "1"})
+    """.replace("    ", "")
+BENCHMARK = """
+    from mteb.benchmarks import Benchmark
+    from mteb_ext.tasks.wikiqa import WikiQA
+
+    mine = Benchmark(name="Mine", tasks=[WikiQA()])
+    """.replace("    ", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "name"),
+    [(plugins.plugin_models, MODEL, "mine/model"), (plugins.plugin_benchmarks, BENCHMARK, "Mine")],
+)
+def test_models_and_benchmarks(discovered, kind, code, name):
+    assert discovered(kind=kind, mine=code, tasks=GOOD, bad="raise SystemError")[0] == [name]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "reason"),
+    [
+        (plugins.plugin_models, MODEL + "object.__setattr__(mine, 'name', None)", "no name"),
+        (plugins.plugin_benchmarks, BENCHMARK + "mine.tasks = ['WikiQA']", "'WikiQA' among"),
+        (plugins.plugin_benchmarks, BENCHMARK + "mine.tasks = None", "TypeError"),
+    ],
+)
+def test_models_and_benchmarks_that_are_not_ready(discovered, kind, code, reason):
+    names, [line] = discovered(kind=kind, bad=code)
+    assert names == []
+    assert "mine of " in line
+    assert "bad.py" in line
+    assert reason in line
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "target", "what"),
+    [
+        (plugins.plugin_models, "mteb_ext.models", "mteb_ext.models.word_count:WORD_COUNT", None),
+        (plugins.plugin_models, "mteb_ext.models", "os:getcwd", "neither a ModelMeta nor a module"),
+        (plugins.plugin_benchmarks, "mteb_ext.benchmarks", "os:getcwd", "neither a Benchmark nor"),
+    ],
+)
+def test_entry_points_of_the_other_groups(discovered, kind, group, target, what):
+    points = [EntryPoint("mine", target, group), EntryPoint("no", "nowhere", "mteb_ext.tasks")]
+    names, lines = discovered(kind=kind, entry_points=points)
+    if what is None:
+        assert (names, lines) == (["mteb-ext/word-count"], [])
+    else:
+        assert names == []
+        assert what in lines[0]
+
+
+def test_a_plugin_with_samples_beside_its_file_has_a_sample_task(discovered, tmp_path, monkeypatch):
+    task = """
+        from mteb_ext.data.readers import read_wikiqa
+        from mteb_ext.tasks.wikiqa import WikiQA
+
+        class Mine(WikiQA):
+            metadata = WikiQA.metadata.model_copy(update={"name": "MyWikiQA"})
+
+            @classmethod
+            def read(cls, source, split, subset):
+                return read_wikiqa(source.own(f"mine/{split}.tsv", "Ask."))
+        """
+    rows = [["Q1", "who", "D1", "t", f"D1-{i}", f"text {i}", "01"[i]] for i in range(2)]
+    header = ["QuestionID", "Question", "DocumentID", "DocumentTitle", "SentenceID", "Sentence"]
+    (tmp_path / "samples" / "mine").mkdir(parents=True)
+    text = "\n".join("\t".join(row) for row in [[*header, "Label"], *rows])
+    (tmp_path / "samples" / "mine" / "test.tsv").write_text(text + "\n")
+    kept = []
+    monkeypatch.setattr(plugins, "_checked", lambda kind, value: kept.append(value) or value)
+    assert discovered(mine=task) == (["MyWikiQA"], [])
+    [twin] = plugins.samples_of(kept)
+    assert twin.metadata.name == "MyWikiQA.sample"
+    [question] = twin.load("test")[0]
+    assert question.candidates == ["text 0", "text 1"]
+    with pytest.raises(DataError, match=r"the sample of mine/dev\.tsv, does not exist\. Ask"):
+        twin.load("dev")
+
+
+def test_a_plugin_without_samples_has_none(discovered, monkeypatch):
+    kept = []
+    monkeypatch.setattr(plugins, "_checked", lambda kind, value: kept.append(value) or value)
+    discovered(mine=GOOD)
+    assert list(plugins.samples_of(kept)) == []

@@ -66,6 +66,16 @@ def test_a_wikiqa_header_is_read(tmp_path, header):
         readers.read_wikiqa(file)
 
 
+def test_a_file_cut_after_its_header(tmp_path):
+    with pytest.raises(DataError, match=r"w\.tsv has a header and no rows"):
+        readers.read_wikiqa(write(tmp_path / "w.tsv", WIKIQA_HEADER))
+    with pytest.raises(DataError, match=r"d\.csv has a header and no rows"):
+        list(readers.read_da_rows(write(tmp_path / "d.csv", DA_HEADER)))
+    make_query(tmp_path, "1", "How?\n", "question,answer,label\r\n")
+    with pytest.raises(DataError, match=r"data\.csv has a header and no records"):
+        readers.read_question_folders(tmp_path)
+
+
 def question_line(question="Who ?", sentence="A <num>\u2028 b", label=1):
     return json.dumps(
         {"question": question, "candidates": [{"label": label, "sentence": sentence}]}
@@ -117,6 +127,29 @@ def test_damaged_gzip_files(tmp_path):
             readers.read_json_questions(file)
 
 
+def test_asnq(tmp_path):
+    file = write(tmp_path / "a.tsv", 'who\tIt "is\u2028 A\t4\nwho\tNo\t1\nwhen\tThen\t2')
+    assert list(readers.read_asnq(file)) == [
+        ("who", 'It "is\u2028 A', 1),
+        ("who", "No", 0),
+        ("when", "Then", 0),
+    ]
+    for damage, message in (
+        (b"who\tNo\n", "line 2: expected 3 columns, found 2"),
+        (b"who\tNo\t5\n", "line 2: expected a label from 1 to 4"),
+        (b"who\tN\0o\t1\n", "line 2: expected a label from 1 to 4"),
+        (b"who\tNo\t1\r\n", "line 2 ends with a carriage return"),
+        (b"who\tN\xff\t1\n", "after line .*utf-8"),
+    ):
+        file.write_bytes(b"who\tYes\t4\n" + damage)
+        with pytest.raises(DataError, match=rf"a\.tsv, {message}"):
+            list(readers.read_asnq(file))
+    with pytest.raises(DataError, match=r"a\.tsv is empty"):
+        list(readers.read_asnq(write(file, "")))
+    with pytest.raises(DataError, match=r"none\.tsv"):
+        list(readers.read_asnq(tmp_path / "none.tsv"))
+
+
 TRECQA = """<QApairs id='1.1'>
 <question>
 Who\tsells\tR&D\t?
@@ -149,6 +182,16 @@ def test_trecqa(tmp_path):
     assert first.labels == [1, 0]
     assert first.candidate_ids == ["1.1/0000", "1.1/0001"]
     assert (second.id, len(second)) == ("1.2", 0)
+
+
+def test_trecqa_knows_no_entities(tmp_path):
+    text = TRECQA.replace("R&D", "&lol;").replace("No\tone", "&#78;o\t&amp;")
+    first, _ = readers.read_trecqa(write(tmp_path / "t.xml", text))
+    assert first.text == "Who sells &lol; ?"
+    assert first.candidates[1] == "&#78;o &amp; ."
+    entity = '<!DOCTYPE x [<!ENTITY lol "lol">]>\n'
+    with pytest.raises(DataError, match=r"t\.xml"):
+        readers.read_trecqa(write(tmp_path / "t.xml", entity + TRECQA))
 
 
 @pytest.mark.parametrize(
@@ -392,7 +435,7 @@ def make_query(folder, name, question, data):
 def test_question_folders(tmp_path):
     header = "question,answer,label\r\n"
     make_query(tmp_path, "1", "How?\n", header + '"a\nb",Person Name,1\r\nc,x,0\r\n"a\nb",y,0\r\n')
-    make_query(tmp_path, "10", " Ten \n", header + 'c,"no, one",1\r\n')
+    make_query(tmp_path, "10", " Ten \n", header + 'c,"no, one",1\r\n\r\n')
     make_query(tmp_path, "2", "\ufeffTwo", header + '"say ""c""",z,1\r\n')
     (tmp_path / "notes").mkdir()
     one, two, ten = readers.read_question_folders(tmp_path)
@@ -468,11 +511,24 @@ def test_xls_pairs_as_they_stand():
 
 def test_damaged_xls(tmp_path):
     whole = (SAMPLES / "dataset_JA_Clinical_STS.xls").read_bytes()
-    for content in (whole[: len(whole) // 2], whole[:-600], b"", b"not a spreadsheet"):
+    with zipfile.ZipFile(tmp_path / "new.xlsx", "w") as file:
+        file.writestr("xl/workbook.xml", "<workbook/>")
+    newer = (tmp_path / "new.xlsx").read_bytes()
+    for content in (whole[: len(whole) // 2], whole[:-600], newer, b"", b"not a spreadsheet"):
         file = tmp_path / "d.xls"
         file.write_bytes(content)
         with pytest.raises(DataError, match=r"d\.xls"):
             readers.read_xls_pairs(file)
+
+
+def test_an_xls_that_names_more_rows_than_it_holds(tmp_path):
+    whole = (SAMPLES / "dataset_JA_Clinical_STS.xls").read_bytes()
+    thirty = b"\x00\x02\x0e\x00" + (0).to_bytes(4, "little") + (30).to_bytes(4, "little")
+    assert whole.count(thirty) == 1  # the record DIMENSIONS
+    file = tmp_path / "d.xls"
+    file.write_bytes(whole.replace(thirty, thirty[:-4] + (31).to_bytes(4, "little")))
+    with pytest.raises(DataError, match=r"d\.xls is damaged: .*DIMENSIONS R,C = 31,3 should be 30"):
+        readers.read_xls_pairs(file)
 
 
 def write_sheets(path, *sheets):

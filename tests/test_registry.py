@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import sys
 
 import mteb
 import pytest
 from mteb.models import ModelMeta
+from mteb.results import TaskResult
 
 from mteb_ext import registry
+from mteb_ext.errors import CompatibilityError
 
 SHARED = [
     ("STSBenchmark", "STSBenchmarkSemEval"),
@@ -59,11 +63,80 @@ def test_the_verdicts_on_tasks_of_mteb_are_its_own():
 
 
 def test_filling_again_changes_nothing():
-    tasks = sys.modules["mteb.get_tasks"]
-    listed, names = tasks.TASK_LIST, list(tasks._TASKS_REGISTRY)
-    registry.fill(["mteb.get_tasks", "mteb.models.model_implementations", "mteb"])
-    assert tasks.TASK_LIST is listed
+    for name in (*registry._STEPS, "mteb"):
+        importlib.import_module(name)
+    tasks, menu = sys.modules["mteb.get_tasks"], sys.modules["mteb.benchmarks._leaderboard_menu"]
+    touched = {
+        "listed": lambda: tasks.TASK_LIST,
+        "run": lambda: sys.modules["mteb.cli.build_cli"].run,
+        "guard": lambda: mteb.ResultCache._get_unsubmitted_results,
+        "collect": lambda: sys.modules["mteb.models.model_meta"]._collect_similar_tasks,
+        "benchmark": lambda: mteb.get_benchmark("TANDA-AS2"),
+    }
+    before = {name: get() for name, get in touched.items()}
+    names, entries = list(tasks._TASKS_REGISTRY), list(menu.HOME_BENCHMARK_ENTRIES)
+    registry.fill([*registry._STEPS, "mteb"])
+    assert all(get() is before[name] for name, get in touched.items())
     assert list(tasks._TASKS_REGISTRY) == names
+    assert entries == menu.HOME_BENCHMARK_ENTRIES
+    assert menu.GP_BENCHMARK_ENTRIES[-1].name == "Papers' own protocols"
+
+
+def test_mteb_without_a_module_that_is_filled(monkeypatch):
+    monkeypatch.delitem(sys.modules, "mteb.get_tasks")
+    with pytest.raises(CompatibilityError, match=r"this mteb has no module mteb\.get_tasks"):
+        registry.fill(["mteb"])
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results folder of models, made of scores by task."""
+
+    def make(**by_model):
+        for model, tasks in by_model.items():
+            meta = mteb.get_model_meta(model.replace("__", "/"))
+            folder = tmp_path / "results" / model / meta.revision
+            folder.mkdir(parents=True)
+            (folder / "model_meta.json").write_text(json.dumps(meta.to_dict()))
+            for task in tasks:
+                scores = {"test": {"default": {"main_score": 0.5}}}
+                result = TaskResult.from_task_results(mteb.get_task(task), scores, 1.0)
+                result.to_disk(folder / f"{task}.json")
+        return mteb.ResultCache(tmp_path)
+
+    return make
+
+
+MINILM = "sentence-transformers__all-MiniLM-L6-v2"
+
+
+def test_our_tasks_and_models_are_not_submitted(results, monkeypatch, caplog):
+    cache = results(**{MINILM: ["WikiQA", "WikiQA.sample"], "mteb-ext__word-count": ["STS12"]})
+    monkeypatch.setattr(mteb.ResultCache, "download_from_remote", lambda self: None)
+    assert cache.submit_results()["status"] == "no_changes"
+    [line] = [r.getMessage() for r in caplog.records if r.name == "mteb_ext.registry"]
+    for what in (
+        "WikiQA of sentence-transformers/all-MiniLM-L6-v2",
+        "WikiQA.sample of sentence-transformers/all-MiniLM-L6-v2",
+        "STS12 of mteb-ext/word-count",
+        "share these as a folder",
+    ):
+        assert what in line
+
+
+def test_tasks_of_mteb_in_the_same_folder_go_through(results, caplog):
+    cache = results(**{MINILM: ["WikiQA", "STS12", "STS13"]})
+    [(meta, paths)] = cache._get_unsubmitted_results(cache._normalize_models(None)).items()
+    assert meta.name == "sentence-transformers/all-MiniLM-L6-v2"
+    assert sorted(path.name for path in paths) == ["STS12.json", "STS13.json"]
+    assert len([r for r in caplog.records if r.name == "mteb_ext.registry"]) == 1
+
+
+def test_a_folder_without_ours_is_submitted_without_a_word(results, caplog):
+    cache = results(**{MINILM: ["STS12"]})
+    [paths] = cache._get_unsubmitted_results(cache._normalize_models(None)).values()
+    assert [path.name for path in paths] == ["STS12.json"]
+    assert not [r for r in caplog.records if r.name == "mteb_ext.registry"]
 
 
 def test_what_is_missing_is_added(monkeypatch):

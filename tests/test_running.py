@@ -43,15 +43,23 @@ def cells_of(*costs):
     ]
 
 
-def test_a_model_is_split_only_where_it_exceeds_a_fair_share():
-    # 30 seconds for 2 workers: a share is 15. Model 0 takes 18 and is split in two, 7 + 2 and
-    # 6 + 3 (longest first to the part that has less), model 1 takes 12 and stays whole.
+def test_a_model_is_split_where_it_exceeds_half_a_fair_share():
+    # 30 seconds for 2 workers: half a share is 7.5. Model 0 takes 18 and gets three parts, model 1
+    # takes 12 and gets two; the longest go first, each to the part that has least.
     found = units(cells_of((7, 6, 3, 2), (4, 8)), workers=2)
     assert found == [
-        Unit(1, ("b", "a"), 12),
-        Unit(0, ("a", "d"), 9),
-        Unit(0, ("b", "c"), 9),
+        Unit(1, ("b",), 8),
+        Unit(0, ("a",), 7),
+        Unit(0, ("b",), 6),
+        Unit(0, ("c", "d"), 5),
+        Unit(1, ("a",), 4),
     ]
+
+
+def test_a_small_model_stays_whole():
+    # 48 seconds for 2 workers, half a share is 12: model 1 takes no more than that.
+    found = units(cells_of((18, 18), (4, 8)), workers=2)
+    assert found == [Unit(0, ("a",), 18), Unit(0, ("b",), 18), Unit(1, ("b", "a"), 12)]
 
 
 def test_one_worker_loads_each_model_once():
@@ -60,7 +68,7 @@ def test_one_worker_loads_each_model_once():
 
 
 def test_costs_that_divide_exactly_do_not_split_one_part_too_many():
-    assert len(units(cells_of((0.1,) * 3, (0.1,) * 3, (0.1,) * 3), workers=3)) == 3
+    assert len(units(cells_of((0.1,) * 3, (0.1,) * 3, (0.1,) * 3), workers=3)) == 6
 
 
 def test_longest_first_to_the_bin_that_has_least():
@@ -213,6 +221,11 @@ def test_an_output_folder_that_cannot_be_written(tmp_path, place, capsys):
 def test_a_cell_is_held_by_one_at_a_time(tmp_path):
     store, meta = Store(tmp_path), toy_meta()
     with store.claim(meta, "WikiQA") as place:
+        pass
+    place.mkdir()
+    (place / "of a run that was killed").touch()
+    with store.claim(meta, "WikiQA") as place:
+        assert not list(place.iterdir())
         (place / "left over").touch()
         with store.claim(meta, "WikiQA") as other:
             assert other is None
@@ -348,9 +361,20 @@ def test_predictions_that_are_missing_are_spoken_of(folder, capsys):
     run(folder, "--no-predictions", tasks=["WikiQA.sample"])
     capsys.readouterr()
     run(folder, tasks=["WikiQA.sample"])
-    assert "predictions were not kept; --overwrite-strategy always" in capsys.readouterr().out
+    assert "without predictions for all of it" in capsys.readouterr().out
     run(folder, "--overwrite-strategy", "always", tasks=["WikiQA.sample"])
+    assert "without predictions" not in capsys.readouterr().out
     assert found(folder)[1]
+
+
+def test_predictions_that_are_missing_in_part_are_spoken_of(folder, capsys):
+    task = ["STS17SemEval.sample"]
+    run(folder, "--eval-subsets", "3-es-es", "--no-predictions", tasks=task)
+    run(folder, "--eval-subsets", "5-en-en", tasks=task)
+    assert "without predictions for all of it" in capsys.readouterr().out
+    ((scores,), (predictions,)) = (part.values() for part in found(folder))
+    assert {score["hf_subset"] for score in scores["test"]} == {"3-es-es", "5-en-en"}
+    assert "3-es-es" not in predictions
 
 
 def test_predictions_elsewhere(folder, tmp_path):

@@ -259,29 +259,43 @@ def test_many_fetch_the_same_file_at_once(pinned, host):
 
 
 @pytest.mark.process
-def test_a_killed_download_leaves_nothing_behind(pinned, host, monkeypatch):
-    begun = threading.Event()
+def test_processes_that_fetch_at_once_and_are_killed_at_ten_moments(pinned, host, monkeypatch):
+    asked = [threading.Event() for _ in range(10)]
 
-    def answer(request):
+    def dribbling(request):
+        asked[host.requests - 1].set()
         host.promise(request, len(CONTENT))
-        request.wfile.write(CONTENT[:-3])
-        request.wfile.flush()
-        begun.set()
-        host.stop.wait(20)
+        for place in range(len(CONTENT)):
+            if host.stop.wait(0.01):
+                return
+            request.wfile.write(CONTENT[place : place + 1])
 
     whole = host.answer
-    monkeypatch.setattr(host, "answer", answer)
+    monkeypatch.setattr(host, "answer", dribbling)
     code = (
         "from mteb_ext.data import sources\n"
         f"sources.HOST = {sources.HOST!r}\n"
         f"sources.registry = lambda: {sources.registry()!r}\n"
-        f"sources.UpstreamFiles.file({REPOSITORY!r}, {NAME!r})\n"
+        "print('ready', flush=True)\n"
+        "input()\n"
+        f"sources._fetch({KEY!r})\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], env=dict(os.environ))
-    assert begun.wait(60)
-    process.kill()
-    process.wait()
-    assert not files_below(pinned.parents[4])
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], env=dict(os.environ), **pipes)
+        for _ in range(10)
+    ]
+    for moment, process in enumerate(processes):
+        assert process.stdout.readline() == "ready\n"
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert asked[moment].wait(60)
+        time.sleep(moment * 0.012)  # from the first byte to after the last
+        process.kill()
+        process.communicate()
+        left = files_below(pinned.parents[4])
+        assert [path for path in left if path.suffix != ".part"] in ([], [pinned])
+        assert not pinned.exists() or pinned.read_bytes() == CONTENT
     monkeypatch.setattr(host, "answer", whole)
     assert UpstreamFiles.file(REPOSITORY, NAME).read_bytes() == CONTENT
 

@@ -72,6 +72,15 @@ def test_samples_run(name, kind, no_data):
     assert len(model.seen) == len(set(model.seen))
 
 
+def test_records_are_checked_whatever_their_source(monkeypatch):
+    def read(cls, source, split, subset):
+        return pairs(("a", "b", 1.0), ("c", "d", float("nan")))
+
+    monkeypatch.setattr(paper_task("JACSTS.sample"), "read", classmethod(read))
+    with pytest.raises(DataError, match=r"JACSTS\.sample \(test\): the gold score of row 2 is nan"):
+        load_dataset("JACSTS.sample")
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_are_large_enough(name, no_data):
     rows = load_dataset(name, "test", raw=True)
@@ -139,6 +148,66 @@ def test_load_dataset_of_a_subset_that_is_not_there():
         load_dataset("STS17SemEval", subset="5")
     with pytest.raises(DataError, match="no subsets"):
         load_dataset("WikiQA", subset="5")
+
+
+def switched(share, seed, name="WikiQA.sample", **kwargs):
+    clean = load_dataset(name, "train", **kwargs)
+    noisy = load_dataset(name, "train", label_noise=share, seed=seed, **kwargs)
+    assert noisy.remove_columns("label").to_dict() == clean.remove_columns("label").to_dict()
+    pairs = zip(clean["label"], noisy["label"], strict=True)
+    return {i for i, (before, after) in enumerate(pairs) if before == 1 - after}
+
+
+def test_label_noise_switches_exactly_its_share(no_data):
+    n_rows = len(load_dataset("WikiQA.sample", "train"))
+    assert n_rows == 19
+    for share, n in ((0.0, 0), (0.1, 2), (0.2, 4), (0.5, 10), (1.0, 19)):
+        assert len(switched(share, 1)) == n
+    assert len(switched(0.5, 1, raw=True)) == 11  # of 22
+
+
+def test_label_noise_is_the_same_on_every_machine(no_data):
+    assert switched(0.2, 1) == {5, 14, 16, 17}
+    assert switched(0.2, 2) == {1, 6, 9, 16}
+    assert switched(0.2, 1) < switched(0.5, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "share"),
+    [
+        ("WikiQA.sample", "dev", 0.2),
+        ("WikiQA.sample", "test", 0.2),
+        ("WikiQA.sample", "train", 1.2),
+        ("WikiQA.sample", "train", -0.2),
+        ("WikiQA.sample", "train", float("nan")),
+        ("WMT17Metrics.sample", "train", 0.2),
+        ("ASNQ", "train", 0.2),
+    ],
+)
+def test_label_noise_where_it_does_not_belong(name, split, share, no_data):
+    with pytest.raises(DataError, match=r"label.noise"):
+        load_dataset(name, split, label_noise=share)
+
+
+def test_asnq_comes_from_the_users_folder(no_data, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", no_data / "cache")
+    with pytest.raises(
+        DataError, match=r"asnq/train\.tsv does not exist\. ASNQ is not fetched: take"
+    ):
+        load_dataset("ASNQ", "train")
+    with pytest.raises(DataError, match=r"ASNQ \(test\): there is no such split"):
+        load_dataset("ASNQ")
+    file = no_data / "asnq" / "dev.tsv"
+    file.parent.mkdir()
+    file.write_bytes('who ?\t"One\u2028.\t4\nwho ?\tTwo .\t3\n'.encode())
+    assert load_dataset("ASNQ", "dev").to_dict() == {
+        "question": ["who ?", "who ?"],
+        "candidate": ['"One\u2028.', "Two ."],
+        "label": [1, 0],
+    }
+    file.write_bytes(b"who ?\tOne .\t4\nwho ?\tTwo .\t5\n")  # the cache is not asked
+    with pytest.raises(DataError, match=r"dev\.tsv, line 2: expected a label from 1 to 4"):
+        load_dataset("ASNQ", "dev")
 
 
 def test_without_data_and_network_the_error_says_what_to_do(no_data):

@@ -257,10 +257,14 @@ class PaperTask(AbsTask):
         """Fill ``self.dataset`` and return the dataset revisions that were found."""
 
 
-def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
+def sample_twin(task: type[PaperTask], files: SampleFiles | None = None) -> type[PaperTask]:
     """The task ``NAME.sample``: the same protocol on a few made-up rows in the same file formats.
 
     It shows that everything works where the real data is not at hand. Its numbers mean nothing.
+
+    Args:
+        task: The task.
+        files: Where the rows are; this package's samples where left out.
     """
     metadata = task.metadata.model_copy(
         update={
@@ -276,7 +280,7 @@ def sample_twin(task: type[PaperTask]) -> type[PaperTask]:
         "__doc__": metadata.description,
         "__module__": __name__,
         "metadata": metadata,
-        "source": SampleFiles(),
+        "source": files or SampleFiles(),
     }
     twin = type(f"{task.__name__}Sample", (task,), attributes)
     globals()[twin.__name__] = twin  # where pickle looks for it

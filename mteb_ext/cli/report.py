@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mteb_ext.cli.output import print_tables
+from mteb_ext.cli.output import NAME, print_tables, print_text
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mteb_ext.cli.parsing import Commands
 
 
@@ -24,6 +27,12 @@ def add_commands(commands: Commands) -> None:
         help="what --output-folder was given; ./results if left out",
     )
     report.add_argument("--published", action="store_true", help="with published results beside")
+    report.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write an HTML page there"
+    )
+    report.add_argument(
+        "--texts", action="store_true", help="with public texts in the page's charts"
+    )
     report.set_defaults(command=_report)
 
 
@@ -40,6 +49,9 @@ def _report(arguments: argparse.Namespace) -> None:
             f"{', '.join(map(str, folders))}: no results here. Run 'mteb run -m MODEL -t WikiQA "
             f"--output-folder {folders[0]}' first, or name another folder."
         )
+    if arguments.output:
+        _write_page(results, folders, arguments)
+        return
     found = headlines(results)
     tables = [*headline_tables(found, not_run(found))]
     if len(tables) > 1:
@@ -47,3 +59,14 @@ def _report(arguments: argparse.Namespace) -> None:
     if arguments.published:
         tables.append(published_table(published_standings(results)))
     print_tables(tables)
+
+
+def _write_page(results: pd.DataFrame, folders: list[Path], arguments: argparse.Namespace) -> None:
+    import mteb_ext
+    from mteb_ext.rendering.page import report_page
+    from mteb_ext.results.page_data import page_data
+
+    words = [NAME, "report", *map(str, folders), *(["--texts"] if arguments.texts else [])]
+    command = shlex.join([*words, "-o", str(arguments.output)])
+    data = page_data(results, folders, texts=arguments.texts)
+    print_text(report_page(data, command, mteb_ext.__version__), arguments.output)

@@ -20,6 +20,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +41,19 @@ def read_xls_pairs(path: Path) -> Pairs:
     """
     import xlrd
 
-    content = _content(path)
+    content, remarks = _content(path), io.StringIO()
     try:
         # In pure Python: a damaged file has made compiled readers hang or end the interpreter.
-        book = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
+        book = xlrd.open_workbook(file_contents=content, logfile=remarks, verbosity=1)
         sheets, sheet = book.nsheets, book.sheet_by_index(0)
         rows = [sheet.row_values(i) for i in range(sheet.nrows)]
     except Exception as error:  # it raises whatever the damage leads to
         raise DataError(
             f"{path} is not a readable spreadsheet: {type(error).__name__}: {error}"
         ) from error
+    if "***" in remarks.getvalue():  # how xlrd marks what it mends: rows that are not there, say
+        last = remarks.getvalue().strip().rpartition("\n")[2]
+        raise DataError(f"{path} is damaged: {last}")
     if sheets != 1 or not rows:
         raise DataError(f"{path} has {sheets} sheets and {len(rows)} rows: expected one sheet")
     pairs = Pairs([], [], [])
@@ -126,7 +130,7 @@ def _candidate_rows(rows: Iterator[list[str]], path: Path) -> tuple[list[str], l
         )
     question, label = header.index("question"), header.index("label")
     candidates, labels = [], []
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(filter(None, rows), start=1):  # an empty line is no record
         if len(row) != len(header):
             raise DataError(
                 f"{path}, record {number}: expected {len(header)} fields, found {len(row)}"
@@ -135,6 +139,8 @@ def _candidate_rows(rows: Iterator[list[str]], path: Path) -> tuple[list[str], l
             raise DataError(f"{path}, record {number}: the label is neither 0 nor 1")
         candidates.append(row[question])
         labels.append(int(row[label]))
+    if not candidates:
+        raise DataError(f"{path} has a header and no records: the file is cut short")
     return candidates, labels
 
 
@@ -194,6 +200,32 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(members)) != len(members):
         raise ValueError("a name occurs twice in an object")
     return found
+
+
+def read_asnq(path: Path) -> Iterator[tuple[str, str, int]]:
+    """Read ASNQ, line by line: question, sentence and a label from 1 to 4, tab-separated.
+
+    Label 4 is a sentence of the long answer that holds the short answer; 1 to 3 lack one or both.
+
+    Yields:
+        Question, sentence, and whether it answers: 1 for label 4, else 0.
+
+    Raises:
+        DataError: If a line has another number of columns or another label.
+    """
+    number = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, text in enumerate(file, start=1):
+                (line,) = _split(text, path, number)
+                question, sentence, label = _columns(line, 3, path, number)
+                if label not in {"1", "2", "3", "4"} or "\0" in line:
+                    raise DataError(f"{path}, line {number}: expected a label from 1 to 4")
+                yield question, sentence, int(label == "4")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}, after line {number}: {error}") from error
+    if not number:
+        raise DataError(f"{path} is empty")
 
 
 def read_trecqa(path: Path) -> list[Question]:
@@ -380,15 +412,17 @@ def read_number_lines(path: Path) -> list[float]:
 def _numbered_lines(path: Path, header: str | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a file, numbered from 1, without the header, which must be the first of them."""
     lines = _split(_text(path), path)
-    numbered = iter(enumerate(lines, start=1))
-    if header is not None and next(numbered)[1] != header:
+    if header is not None and lines[0] != header:
         raise DataError(f"{path}, line 1: expected the header {header!r}, found {lines[0][:80]!r}")
-    return numbered
+    if header is not None and len(lines) == 1:
+        raise DataError(f"{path} has a header and no rows: the file is cut short")
+    numbered = enumerate(lines, start=1)
+    return numbered if header is None else islice(numbered, 1, None)
 
 
-def _split(text: str, path: Path) -> list[str]:
+def _split(text: str, path: Path, first: int = 1) -> list[str]:
     lines = text.removesuffix("\n").split("\n")
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=first):
         if line.endswith("\r"):
             raise DataError(
                 f"{path}, line {number} ends with a carriage return, which would become part of "
@@ -426,10 +460,14 @@ def _content(path: Path) -> bytes:
 
 
 def _unpacked(file: Any, name: str) -> bytes:  # noqa: ANN401 - a file of zipfile or gzip
-    content: bytes = file.read(UNPACKED_LIMIT + 1)
-    if len(content) > UNPACKED_LIMIT:
-        raise DataError(f"{name} unpacks to more than {UNPACKED_LIMIT} bytes: not the data file")
-    return content
+    content = bytearray()
+    while chunk := file.read(2**16):
+        content += chunk
+        if len(content) > UNPACKED_LIMIT:
+            raise DataError(
+                f"{name} unpacks to more than {UNPACKED_LIMIT} bytes: not the data file"
+            )
+    return bytes(content)
 
 
 def _decode(content: bytes, path: Path) -> str:

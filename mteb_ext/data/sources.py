@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import logging
 import os
 import time
 import uuid
@@ -38,8 +37,6 @@ DOWNLOAD_LIMIT = 2**26  # bytes; fifteen times the largest file of the registry
 DOWNLOAD_SECONDS = 600.0
 _SILENCE_SECONDS = 30.0  # without a byte, and a connection counts as lost
 _ATTEMPTS = 3
-
-logger = logging.getLogger(__name__)
 
 
 class DataNotProvidedError(DataError, DatasetNotFoundError):  # type: ignore[misc]
@@ -173,7 +170,6 @@ def _fetch(key: str) -> None:
             f"{target} does not exist, and fetching is off ({' or '.join(OFFLINE_VARIABLES)} is "
             f"set). Unset it, or point {DATA_VARIABLE} at a folder that holds {key}."
         )
-    logger.info("fetching %s%s", HOST, key)
     try:
         content = _download(HOST + key)
     except _DownloadError as error:
@@ -212,23 +208,27 @@ def _download(url: str) -> bytes:
             with requests.get(url, stream=True, timeout=_SILENCE_SECONDS) as response:
                 if response.status_code != requests.codes.ok:
                     raise _DownloadError(f"the host answers with status {response.status_code}")
-                return _body(response.raw)
+                return _body(response.raw, url.rpartition("/")[2])
         except (OSError, HTTPError) as error:  # those of requests are OSErrors
             reason = f"{type(error).__name__}: {error}. Check the network"
     raise _DownloadError(reason)
 
 
-def _body(raw: BaseHTTPResponse) -> bytes:
+def _body(raw: BaseHTTPResponse, name: str) -> bytes:
+    from tqdm.auto import tqdm
+
     content = bytearray()
     deadline = time.monotonic() + DOWNLOAD_SECONDS
-    while chunk := raw.read1(2**16, decode_content=True):  # what has come, without waiting for more
-        content += chunk
-        if len(content) > DOWNLOAD_LIMIT:
-            raise _DownloadError(f"the host sends more than {DOWNLOAD_LIMIT} bytes")
-        if time.monotonic() > deadline:
-            raise _DownloadError(
-                f"the host has sent {len(content)} bytes in {DOWNLOAD_SECONDS:.0f} s: too slow"
-            )
+    with tqdm(desc=name, unit="B", unit_scale=True, leave=False, disable=None) as bar:
+        while chunk := raw.read1(2**16, decode_content=True):  # what is here, without waiting
+            content += chunk
+            bar.update(len(chunk))
+            if len(content) > DOWNLOAD_LIMIT:
+                raise _DownloadError(f"the host sends more than {DOWNLOAD_LIMIT} bytes")
+            if time.monotonic() > deadline:
+                raise _DownloadError(
+                    f"the host has sent {len(content)} bytes in {DOWNLOAD_SECONDS:.0f} s: too slow"
+                )
     return bytes(content)
 
 

@@ -49,7 +49,7 @@ _Int: TypeAlias = npt.NDArray[np.int64]
 
 _SEED = 0
 _DRAWS = 1 << 16  # of random signs, or of the normal distribution
-_BLOCK = 1 << 22  # numbers drawn at a time: bounds the memory
+_BLOCK = 1 << 20  # numbers drawn at a time: bounds the memory
 _ROUNDING = 1e-12  # differences of scores from 0 to 1 below it are none
 _TIED = 1e-9  # test statistics that differ by less are equal
 
@@ -171,12 +171,14 @@ def compare_correlations_of(
     freedom = influences.shape[1] - len(tables)
 
     differences = _without_rounding(correlations[pairs.first] - correlations[pairs.second])
-    paired = influences[pairs.first] - influences[pairs.second]
-    errors = np.sqrt((paired**2).sum(axis=1))
+    # One pair at a time: on a large test set all pairs' differences would not fit into memory.
+    errors = np.array(
+        [np.linalg.norm(influences[i] - influences[j]) for i, j in zip(*pairs, strict=True)]
+    )
     p = 2 * stats.t.sf(_ratio(np.abs(differences), errors), freedom)
     if method == "pearson" and len(tables) == 1:
         p = _williams_p(*tables[0], correlations, pairs, otherwise=p)
-    p = np.maximum(np.where(differences == 0, 1.0, p), np.finfo(np.float64).tiny)
+    p = np.maximum(p, np.finfo(np.float64).tiny)
 
     order = _canonical_order(influences)
     draws = _normal_draws(influences[order] @ influences[order].T, seed)
@@ -304,13 +306,16 @@ def _signed_sums(values: _Float, seed: int) -> Iterator[_Float]:
 
     If there are few signs they are all used but for the first, under which the values stay.
     """
-    n = values.shape[1]
+    n_models, n = values.shape
+    width = max(n, n_models**2)
     if 2**n <= _DRAWS:
-        yield (1.0 - 2.0 * (np.arange(1, 2**n)[:, np.newaxis] >> np.arange(n) & 1)) @ values.T
+        for numbers in np.array_split(np.arange(1, 2**n), 1 + (width << n) // _BLOCK):
+            yield (1.0 - 2.0 * (numbers[:, np.newaxis] >> np.arange(n) & 1)) @ values.T
         return
     random = np.random.default_rng(seed)
-    for size in _block_sizes(_DRAWS, n):
-        bits = np.unpackbits(random.integers(256, size=(size, -(-n // 8)), dtype=np.uint8), axis=1)
+    for size in _block_sizes(width):
+        words = random.integers(2**64, size=(size, -(-n // 64)), dtype=np.uint64)
+        bits = np.unpackbits(words.view(np.uint8), axis=1)
         yield (1.0 - 2.0 * bits[:, :n]) @ values.T
 
 
@@ -319,14 +324,15 @@ def _normal_draws(covariance: _Float, seed: int) -> Iterator[_Float]:
     roots, vectors = np.linalg.eigh(covariance)
     factor = vectors * np.sqrt(np.maximum(roots, 0.0))
     random = np.random.default_rng(seed)
-    for size in _block_sizes(_DRAWS, roots.size):
+    for size in _block_sizes(roots.size**2):
         yield random.standard_normal((size, roots.size)) @ factor.T
 
 
-def _block_sizes(n_rows: int, width: int) -> Iterator[int]:
+def _block_sizes(width: int) -> Iterator[int]:
+    """Yield numbers of draws that add up to all, each of a bounded size in numbers."""
     height = max(1, _BLOCK // width)
-    for start in range(0, n_rows, height):
-        yield min(height, n_rows - start)
+    for start in range(0, _DRAWS, height):
+        yield min(height, _DRAWS - start)
 
 
 def _max_t(

@@ -43,8 +43,11 @@ def metric_name(metric: str, subset: str, subsets: int, all_subsets: int) -> str
         subsets: How many the score is over.
         all_subsets: How many the task has; NA where that is not known.
     """
+    import pandas as pd
+
     if subset:
         return metric
-    if subsets < all_subsets:  # the run is not over, or was asked for some of them
+    known = not pd.isna(all_subsets)
+    if known and subsets < all_subsets:  # the run is not over, or was asked for some of them
         return f"mean {metric} of {subsets} of {all_subsets} subsets"
     return f"mean {metric}"

@@ -133,6 +133,22 @@ def compare_runs(
     return results.frames()
 
 
+def compare_cells(cells: Sequence[Cell]) -> Compared:
+    """Compare the models of one task by its main score, all pairs.
+
+    Args:
+        cells: From :func:`mteb_ext.results.cells.load_cells`, of two models or more.
+
+    Raises:
+        DataError: If a file does not fit the data.
+        UndefinedMetricError: If a model's correlation is undefined.
+    """
+    results = _Results()
+    for split in _by_split(cells, None, group=False):
+        results.add(split, None)
+    return results.frames()
+
+
 @dataclass(frozen=True)
 class _TestSet:
     """Subsets that are compared together, and what their metric is computed from.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,6 +196,10 @@ class RankedLists:
         if lost and name in {"map", "recall"}:  # shares of all relevant documents, found or not
             found = found * ranking.n_relevant / np.maximum(n_relevant, 1)
         return found[keep]
+
+    def queries(self, metric: str) -> list[str]:
+        """The queries that count, in the order of :meth:`values`."""
+        return list(compress(self.gold.qrels, self._parsed(metric)[2]))
 
     def tied(self, metric: str) -> NDArray[np.bool_]:
         """Whether a relevant and an irrelevant document of each query that counts tie."""

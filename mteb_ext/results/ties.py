@@ -58,11 +58,12 @@ def tie_ranges(folders: Sequence[str | Path], names: Sequence[str] = ()) -> pd.D
         folders, names, fewest=1, types=("Retrieval", "Reranking")
     ).items():
         for cell in load_cells(name, files):
-            rows += _of_cell(cell)
+            rows += ties_of(cell)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _of_cell(cell: Cell) -> list[dict[str, Any]]:
+def ties_of(cell: Cell) -> list[dict[str, Any]]:
+    """The rows of :func:`tie_ranges` of one subset of a ranking task."""
     main = str(cell.task.metadata.main_score)
     rows = [
         {

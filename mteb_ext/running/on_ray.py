@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
@@ -49,14 +51,19 @@ class RayCluster:
             raise RunError("--ray needs ray: pip install 'mteb-ext[ray]'.") from None
         self._ray = ray
         try:
+            _check_that_somebody_answers(address)
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except Exception as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+            reason = next(iter(str(error).strip().splitlines()), repr(error))
             raise RunError(
                 f"the Ray cluster {address or 'on this machine'} cannot be reached: {reason}"
             ) from error
         self._resources = {"num_cpus": num_cpus, "num_gpus": num_gpus}
-        self.n_workers = self._count_workers(ray.cluster_resources())
+        try:
+            self.n_workers = self._count_workers(ray.cluster_resources())
+        except RunError:
+            self.close()
+            raise
 
     def _count_workers(self, there: dict[str, float]) -> int:
         counts = [
@@ -87,49 +94,63 @@ class RayCluster:
         Yields:
             What becomes of each cell, as it happens.
         """
-        ray = self._ray
-        remote = ray.remote(
-            num_returns="streaming", max_retries=_RETRIES, retry_exceptions=False, **self._resources
-        )(_do)
-        token = f"seen-{uuid.uuid4().hex}"
-        for folder in {job.store.folder for job in jobs}:
-            (folder / ".running" / token).touch()
-        pending = {
-            remote.remote(replace(job, model=replace(job.model)), token): job for job in jobs
-        }
-        settled: dict[Any, set[str]] = {stream: set() for stream in pending}
+        if not jobs:
+            return
+        ray, store = self._ray, jobs[0].store
+        remote = ray.remote(num_returns="streaming", max_retries=_RETRIES, **self._resources)(_do)
+        sign = store.folder / ".running" / f"driver-{uuid.uuid4().hex}"
+        self._show(sign)
+        open_jobs = {remote.remote(replace(j, model=replace(j.model)), sign): j for j in jobs}
+        settled: set[tuple[int, str]] = set()
         try:
-            while pending:
-                (stream, *_), _ = ray.wait(list(pending), num_returns=1)
-                job = pending[stream]
+            while open_jobs:
+                (stream, *_), _ = ray.wait(list(open_jobs), num_returns=1)
                 try:
                     delivery: Delivery = ray.get(next(stream))
                 except StopIteration:
-                    del pending[stream]
-                    continue
+                    del open_jobs[stream]
                 except ray.exceptions.RayError as error:
-                    del pending[stream]
-                    lost = [task for task in job.tasks if task not in settled[stream]]
-                    reason = str(error).strip().splitlines()[0]
-                    for task in lost:
-                        yield Event(job.index, task, "failed", job.model.model, message=reason)
-                    continue
-                _write(delivery.files, job.store)
-                if delivery.event.status != "started":
-                    settled[stream].add(delivery.event.task)
-                yield delivery.event
+                    yield from _lost(open_jobs.pop(stream), settled, error)
+                else:
+                    _write(delivery.files, store)
+                    if delivery.event.status != "started":
+                        settled.add((delivery.event.model, delivery.event.task))
+                    yield delivery.event
         finally:
-            for folder in {job.store.folder for job in jobs}:
-                (folder / ".running" / token).unlink(missing_ok=True)
+            sign.unlink(missing_ok=True)
+
+    @staticmethod
+    def _show(sign: Path) -> None:
+        """Make a file by which workers know the output folder."""
+        sign.touch()
 
     def close(self) -> None:
         """Disconnect; a cluster that was started for this run ends."""
         self._ray.shutdown()
 
 
-def _do(job: Job, token: str) -> Iterator[Delivery]:
+def _check_that_somebody_answers(address: str | None) -> None:
+    """Connect once: Ray itself would try for minutes.
+
+    Raises:
+        OSError: If nobody answers at the address.
+    """
+    found = re.fullmatch(r"(?:ray://)?\[?([^/]+?)\]?:(\d+)", address or "")
+    if found:
+        socket.create_connection((found[1], int(found[2])), timeout=10).close()
+
+
+def _lost(job: Job, settled: set[tuple[int, str]], error: Exception) -> Iterator[Event]:
+    """What a job that Ray has given up leaves undone."""
+    reason = next(iter(str(error).strip().splitlines()), repr(error))
+    for task in job.tasks:
+        if (job.index, task) not in settled:
+            yield Event(job.index, task, "failed", job.model.model, message=reason)
+
+
+def _do(job: Job, sign: Path) -> Iterator[Delivery]:
     """Do a job in a Ray worker."""
-    if (job.store.folder / ".running" / token).exists():
+    if sign.exists():
         for event in Worker(job).run():
             yield Delivery(event, {})
         return

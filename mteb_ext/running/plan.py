@@ -80,8 +80,9 @@ class Unit:
 def units(cells: Iterable[Cell], workers: int) -> list[Unit]:
     """Group cells by model, and split a model that would keep one worker busy for too long.
 
-    A model is loaded as rarely as that allows: it is split only where its cells alone cost more
-    than a fair share of all, and then into as many parts as fair shares.
+    A model is loaded as rarely as that allows: it is split only where its cells cost more than half
+    of a worker's fair share, into parts of about that much. (Whole shares leave nothing to even out
+    what costs are wrong by; scripts/simulate_run.py shows it.)
 
     Args:
         cells: The cells of a run.
@@ -97,7 +98,8 @@ def units(cells: Iterable[Cell], workers: int) -> list[Unit]:
     found = []
     for model, part in by_model.items():
         cost = sum(cell.cost for cell in part)
-        n_parts = min(len(part), max(1, math.ceil(cost / share - 1e-9))) if share else 1
+        halves = math.ceil(2 * cost / share - 1e-9) if share and workers > 1 else 1
+        n_parts = min(len(part), max(1, halves))
         for bin_ in balanced(part, n_parts, lambda cell: cell.cost):
             tasks = tuple(cell.task for cell in bin_)
             found.append(Unit(model, tasks, sum(cell.cost for cell in bin_)))

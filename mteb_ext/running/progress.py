@@ -90,10 +90,9 @@ def _line(event: Event) -> str:
     cell = f"{event.name} {event.task}"
     if event.status == "failed":
         return f"{cell}: FAILED. {event.message}"
-    score = f"{cell}: {event.metric} {event.score:.4f}"
-    if event.status == "cached":
-        return f"{score}, finished before{f' ({event.message})' if event.message else ''}"
-    return f"{score} in {duration(event.seconds)}"
+    how = "finished before" if event.status == "cached" else f"in {duration(event.seconds)}"
+    note = f" ({event.message})" if event.message else ""
+    return f"{cell}: {event.metric} {event.score:.4f} {how}{note}"
 
 
 def _status() -> Status | None:

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING
 from mteb.results import TaskResult
 
 from mteb_ext.bases import PaperTask
-from mteb_ext.errors import RunError
+from mteb_ext.bases.predictions import read_predictions
+from mteb_ext.errors import DataError, RunError
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -119,12 +120,11 @@ class Store:
             shutil.rmtree(place, ignore_errors=True)
             lock.release()
 
-    def begin(self, place: Path, meta: ModelMeta, task: AbsTask, *, predictions: bool) -> None:
+    def begin(self, place: Path, meta: ModelMeta, task: AbsTask) -> None:
         """Copy what there is of an unfinished cell, so that mteb adds what is missing.
 
-        Scores on other data are left out, and where predictions are wanted so are those without:
-        a prediction file holds all that its result does. A task of this package is evaluated as a
-        whole where that makes all that there was: some of its results are over subsets together.
+        Scores on other data are left out. A task of this package is evaluated as a whole where that
+        makes all that there was: some of its results are over subsets together.
         """
         name, inside = task.metadata.name, Store(place)
         result = _read_result(self.result(meta, name))
@@ -132,13 +132,25 @@ class Store:
             return
         if isinstance(task, PaperTask) and _is_made_again(result, task):
             return
-        files = [(self.result(meta, name), inside.result(meta, name))]
-        if predictions:
-            files.append((self.predictions(meta, name), inside.predictions(meta, name)))
-        if all(mine.exists() for mine, _ in files):
-            for mine, theirs in files:
+        for mine, theirs in (
+            (self.result(meta, name), inside.result(meta, name)),
+            (self.predictions(meta, name), inside.predictions(meta, name)),
+        ):
+            if mine.exists():
                 theirs.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(mine, theirs)
+
+    def has_predictions(self, meta: ModelMeta, result: TaskResult) -> bool:
+        """Whether the prediction file holds all splits and subsets that the result does."""
+        try:
+            held = read_predictions(self.predictions(meta, result.task_name))
+        except DataError:
+            return False
+        return all(
+            isinstance(by_split := held.get(score["hf_subset"]), dict) and split in by_split
+            for split, scores in result.scores.items()
+            for score in scores
+        )
 
     def finish(self, place: Path, meta: ModelMeta, task: str) -> None:
         """Move the files of a cell into place, the result last."""

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from mteb.results import TaskResult
 
 
+_NO_PREDICTIONS = "without predictions for all of it; --overwrite-strategy always makes them"
+
+
 @dataclass(frozen=True)
 class Event:
     """What became of a cell.
@@ -132,7 +135,7 @@ class Worker:
         if job.options.overwrite_strategy != "always":
             result = job.store.finished(meta, task)
             if result is not None:
-                yield replace(_scored(event, result), status="cached", message=self._without(name))
+                yield self._settled(event, "cached", result)
                 return
         yield replace(event, status="started")
         event = replace(event, log=str(job.store.log(meta, name)))
@@ -145,15 +148,20 @@ class Worker:
             return
         job.store.finish(place, meta, name)
         seconds = time.monotonic() - started
-        yield replace(_scored(event, result), status="done", seconds=seconds)
+        yield self._settled(replace(event, seconds=seconds), "done", result)
 
-    def _without(self, name: str) -> str:
-        if (
-            self._job.options.predictions
-            and not self._job.store.predictions(self._job.model.meta, name).exists()
-        ):
-            return "its predictions were not kept; --overwrite-strategy always makes them"
-        return ""
+    def _settled(self, event: Event, status: Literal["cached", "done"], found: TaskResult) -> Event:
+        """The event of a cell with a result; it says if predictions that are wanted are missing."""
+        lacks = self._job.options.predictions and not self._job.store.has_predictions(
+            self._job.model.meta, found
+        )
+        return replace(
+            event,
+            status=status,
+            score=float(found.get_score()),
+            metric=str(found.task.metadata.main_score),
+            message=_NO_PREDICTIONS if lacks else "",
+        )
 
     def _evaluate(self, task: AbsTask, place: Path) -> TaskResult:
         import mteb
@@ -163,7 +171,7 @@ class Worker:
         model = self._loaded(task)
         meta = job.model.meta
         if job.options.overwrite_strategy != "always":
-            job.store.begin(place, meta, task, predictions=job.options.predictions)
+            job.store.begin(place, meta, task)
         predictions = inside.predictions(meta, name)
         started = time.monotonic()
         found = mteb.evaluate(
@@ -211,7 +219,8 @@ class Worker:
             except ModelError as error:
                 self._load_error = error
                 raise
-            if isinstance(self._model, EncoderProtocol):
+            late = "late-interaction" in (self._model.mteb_model_meta.model_type or ())
+            if isinstance(self._model, EncoderProtocol) and not late:  # it has no single vectors
                 self._shared = SharedEmbeddings(self._model)
         return self._shared if self._shared and isinstance(task, PaperTask) else self._model
 
@@ -254,11 +263,6 @@ def _redirected(file: io.TextIOWrapper) -> Iterator[None]:
         for number, copy in zip((1, 2), kept, strict=True):
             os.dup2(copy, number)
             os.close(copy)
-
-
-def _scored(event: Event, result: TaskResult) -> Event:
-    metric = str(result.task.metadata.main_score)
-    return replace(event, score=float(result.get_score()), metric=metric)
 
 
 def _one_line(error: Exception) -> str:

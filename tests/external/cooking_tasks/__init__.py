@@ -1,0 +1,1 @@
+"""Tasks, a model and a benchmark of another package."""
