@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mteb.abstasks.task_metadata import TaskMetadata
-from mteb_ext.tasks._semeval2017 import DATASET, REPOSITORY
 
 from mteb_ext import papers
 from mteb_ext.bases import PaperSTS
@@ -11,6 +10,7 @@ from mteb_ext.data.readers import read_stsbenchmark
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import Source
 from mteb_ext.protocol import CorrelationProtocol, PairFacts
+from mteb_ext.tasks._semeval2017 import DATASET, REPOSITORY
 
 
 class STSBenchmarkSemEval(PaperSTS):

@@ -18,12 +18,19 @@ UNMASKED = f"castorini/data/{UNMASKED_COMMIT}"
 DEV_TOKENS = 40
 
 
-def _metadata(name: str, description: str, path: str, revision: str, citation: str) -> TaskMetadata:
+def _metadata(
+    name: str,
+    description: str,
+    dataset: dict[str, str],
+    citation: str,
+    adapted_from: list[str] | None = None,
+) -> TaskMetadata:
     return TaskMetadata(
         name=name,
+        adapted_from=adapted_from,
         description=description,
         reference=papers.TRECQA.url,
-        dataset={"path": path, "revision": revision},
+        dataset=dataset,
         type="Reranking",
         category="t2t",
         eval_splits=["test"],
@@ -54,8 +61,7 @@ class TRECQA(PaperRanking):
     metadata = _metadata(
         "TRECQA",
         "Selection of the newswire sentences that answer a TREC question; numbers are masked.",
-        "mcrisc/lexdecomp",
-        MASKED_COMMIT,
+        {"path": "mcrisc/lexdecomp", "revision": MASKED_COMMIT},
         papers.bibtex(papers.TRECQA, papers.TANDA),
     )
     protocol = RankingProtocol(
@@ -111,9 +117,9 @@ class TRECQAUnmasked(PaperRanking):
         "TRECQAUnmasked",
         "Selection of the newswire sentences that answer a TREC question, in an edition with "
         "numbers in place. Not the text of TANDA's figures: for those use TRECQA.",
-        "castorini/data",
-        UNMASKED_COMMIT,
+        {"path": "castorini/data", "revision": UNMASKED_COMMIT},
         papers.bibtex(papers.TRECQA),
+        adapted_from=["TRECQA"],
     )
     protocol = RankingProtocol(
         headline="map",

@@ -27,6 +27,7 @@ SHARED = [
     ("STSBenchmarkMultilingualSTS", "STS17SemEval"),
     ("STS17SemEval", "STSBenchmarkSemEval"),
     ("WMT17Metrics", "WMT17MetricsQE"),
+    ("TRECQA", "TRECQAUnmasked"),
 ]
 APART = [
     ("STSBenchmark", "JACSTS"),

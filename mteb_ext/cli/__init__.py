@@ -57,9 +57,9 @@ class _Version(argparse.Action):
     """Looks the versions up only when they are asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from importlib.metadata import version
+        import mteb
 
         import mteb_ext
 
-        print(f"{NAME} {mteb_ext.__version__} (mteb {version('mteb')})")
+        print(f"{NAME} {mteb_ext.__version__} (mteb {mteb.__version__})")
         parser.exit()

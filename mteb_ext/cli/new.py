@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
+from mteb_ext.cli.output import print_line
 from mteb_ext.errors import MtebExtError
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ def _new(arguments: argparse.Namespace) -> None:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8", newline="\n")
-            print(path)
+            print_line(str(path))
     except OSError as error:
         raise MtebExtError(f"{error.filename} cannot be written: {error.strerror}.") from error
     place = os.fspath(folder.resolve())
-    print(f"Try it: MTEB_EXT_PATH={place} pytest {folder / 'tests'}")
+    print_line(f"Try it: MTEB_EXT_PATH={place} pytest {folder / 'tests'}")
 
 
 def _files(name: str, kind: str) -> dict[str, str]:

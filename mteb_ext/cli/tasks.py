@@ -24,6 +24,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _list_tasks(_: argparse.Namespace) -> None:
+    from mteb_ext.bases import PaperTask
+    from mteb_ext.plugins import own_tasks, plugin_tasks
     from mteb_ext.rendering.table import Table
 
     rows = [
@@ -32,10 +34,10 @@ def _list_tasks(_: argparse.Namespace) -> None:
             str(task.metadata.type),
             task.metadata.main_score,
             " ".join(task.metadata.languages),
-            " ".join(task.splits()),
+            " ".join(task.splits() if issubclass(task, PaperTask) else task.metadata.eval_splits),
             "public" if task.metadata.is_public else "on request",
         )
-        for task in _paper_tasks()
+        for task in (*own_tasks(), *plugin_tasks())
     ]
     columns = ("task", "type", "headline", "languages", "splits", "data")
     print_tables([Table("", columns, rows)])

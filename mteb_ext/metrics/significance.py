@@ -41,13 +41,10 @@ __all__ = [
     "Method",
     "Outcome",
     "PairedSample",
-    "benjamini_hochberg",
-    "compare_correlations",
     "correlation_interval",
     "holm",
     "mean_correlation_interval",
     "mean_interval",
-    "paired_randomization_test",
     "williams_test",
 ]
 
@@ -210,89 +207,6 @@ def williams_test(r_jk: float, r_jh: float, r_kh: float, n: int) -> Outcome:
     return Outcome(t, float(2 * stats.t.sf(abs(t), n - 3)))
 
 
-def compare_correlations(
-    gold: npt.ArrayLike,
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    method: Method = "pearson",
-) -> Outcome:
-    """Williams' test of two models' correlations with the same gold scores.
-
-    Args:
-        gold: ``(n,)`` gold scores.
-        first: ``(n,)`` scores of the first model.
-        second: ``(n,)`` scores of the second model.
-        method: The coefficient. For ``"spearman"`` the test is an approximation: it is derived
-            for Pearson correlations of normal variables.
-
-    Returns:
-        As for `williams_test`; t is positive when the first model correlates better.
-
-    Raises:
-        UndefinedMetricError: A correlation or the test is undefined.
-        ValueError: ``method`` is not as described.
-    """
-    correlation = _coefficient(method)
-    return williams_test(
-        correlation(gold, first),
-        correlation(gold, second),
-        correlation(first, second),
-        np.size(gold),
-    )
-
-
-def paired_randomization_test(
-    values_a: npt.ArrayLike,
-    values_b: npt.ArrayLike,
-    *,
-    n_resamples: int = 9999,
-    seed: int = _SEED,
-) -> Outcome:
-    """Randomization test of the difference of two models' mean scores over the same queries.
-
-    If the models do not differ, the sign of each query's difference is a coin toss (Fisher's
-    randomization test; Smucker, Allan and Carterette, CIKM 2007, recommend it for MAP).
-
-    Args:
-        values_a: ``(n,)`` scores of the first model, one for each query.
-        values_b: ``(n,)`` scores of the second model for the same queries.
-        n_resamples: Number of random sign assignments; all ``2**n`` are used instead when they
-            are not more, and p is then exact.
-        seed: Seed of the assignments.
-
-    Returns:
-        The difference of the means, positive when the first model's is larger, and the two-sided p.
-
-    Raises:
-        UndefinedMetricError: The lengths differ, there are fewer than 2 queries, or a value is not
-            finite.
-    """
-    a, b = _checked_values(values_a), _checked_values(values_b)
-    if a.size != b.size or a.size < 2:
-        raise UndefinedMetricError(
-            f"a paired test needs scores of the same queries, at least 2, not {a.size} and {b.size}"
-        )
-    differences = a - b
-    scale = np.abs(differences).mean() or 1.0
-
-    def rounded_mean(signed: _Float, axis: int) -> _Float:
-        # Sums that are equal but for the rounding of their terms must count as equal.
-        rounded: _Float = np.round(signed.mean(axis=axis) / scale, 12)
-        return rounded
-
-    # For a single sample scipy flips signs, which is what swapping the models of a query does.
-    result = stats.permutation_test(
-        (differences,),
-        rounded_mean,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=n_resamples,
-        batch=max(1, _BLOCK // a.size),
-        random_state=np.random.default_rng(seed),
-    )
-    return Outcome(float(differences.mean()), float(result.pvalue))
-
-
 def holm(p_values: npt.ArrayLike) -> _Float:
     """Holm's step-down correction: adjusted p-values that control the family-wise error rate.
 
@@ -313,25 +227,6 @@ def holm(p_values: npt.ArrayLike) -> _Float:
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     return np.minimum(adjusted, 1.0)
-
-
-def benjamini_hochberg(p_values: npt.ArrayLike) -> _Float:
-    """Benjamini and Hochberg's correction: adjusted p-values that control the false discovery rate.
-
-    Benjamini and Hochberg, "Controlling the False Discovery Rate" (1995). Valid for tests that
-    are independent or positively dependent.
-
-    Args:
-        p_values: ``(m,)`` p-values.
-
-    Returns:
-        ``(m,)`` adjusted p-values in the same order: reject those not above the wanted level.
-
-    Raises:
-        ValueError: A p-value is not between 0 and 1.
-    """
-    adjusted: _Float = stats.false_discovery_control(_checked_p_values(p_values), method="bh")
-    return adjusted
 
 
 def _coefficient(method: Method) -> Callable[[npt.ArrayLike, npt.ArrayLike], float]:
