@@ -117,8 +117,8 @@ def test_models_and_tasks_that_fail(folder, tmp_path, cluster, capsys):
     (tmp_path / "damaged" / "config.json").write_text('{"architectures": ["BertModel"]}')
     models, tasks = [tmp_path / "damaged", COUNT], ["JACSTS.sample", "WikiQA.sample"]
     assert run(folder, "--ray", cluster, models=models, tasks=tasks) == 1
-    *failed, last = capsys.readouterr().err.splitlines()
-    assert last == "mteb-ext: 3 of 4 cells failed."
+    first, *failed = capsys.readouterr().err.splitlines()
+    assert first == "mteb-ext: 3 of 4 cells failed:"
     assert sum("local/damaged" in line for line in failed) == 2
     assert sum(f"{COUNT} JACSTS.sample" in line for line in failed) == 1
     assert [path.stem for path in found(folder)[0]] == ["WikiQA.sample"]

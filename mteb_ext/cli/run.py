@@ -267,11 +267,17 @@ def _do(plan: Plan, cells: Sequence[Cell], store: Store, arguments: argparse.Nam
         print_error("stopped; the same command goes on where it was")
         raise
     print_line(f"Results are in {store.folder / 'results'}.")
-    for event in progress.failed:
-        log = f" (log: {event.log})" if event.log else ""
-        print_error(f"{event.name} {event.task}: {event.message}{log}")
     if progress.failed:
-        raise RunError(f"{len(progress.failed)} of {len(cells)} cells failed.")
+        print_error(f"{len(progress.failed)} of {len(cells)} cells failed:")
+        *others, last = map(_failure, progress.failed)
+        for line in others:
+            print_error(line)
+        raise RunError(last)
+
+
+def _failure(event: Event) -> str:
+    log = f" (log: {event.log})" if event.log else ""
+    return f"{event.name} {event.task}: {event.message}{log}"
 
 
 def _events(

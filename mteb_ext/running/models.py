@@ -81,6 +81,8 @@ class ModelSpec:
             raise ModelError(f"the name {self.name!r} is not like organisation/model.")
         if self.folder:
             kind_of_folder(self.folder, self.kind)
+            if needs_own_code(self.folder) and not self.trust_remote_code:
+                raise ModelError(f"{self.folder} {_TRUST}")
             return
         self._check_that_it_can_be_a_name()
         if self.kind is not None or self.name is not None:
@@ -167,8 +169,6 @@ class ModelSpec:
 
     def _load_folder(self, folder: Path, device: str | None) -> Any:  # noqa: ANN401 - mteb's wrapper
         kind = kind_of_folder(folder, self.kind)
-        if needs_own_code(folder) and not self.trust_remote_code:
-            raise ModelError(f"{folder} {_TRUST}")
         with (
             _one_line(f"{folder} cannot be loaded as a {kind} model"),
             _no_random_weights(str(folder), kind),
