@@ -210,6 +210,30 @@ def test_a_baseline_that_lacks_a_task_leaves_the_others(predictions, caplog):
     assert "WikiQA.sample is skipped: the baseline test/fair" in caplog.text
 
 
+def test_a_task_without_data_here_is_left_out(predictions, caplog):
+    for model in MODELS:
+        held = {"default": {"test": {"1": {"1-0": 0.5}}}}
+        folder = predictions / model.rpartition("/")[2]
+        write_predictions(folder, "QABot", held, model=model, data="1")
+    assert "QABot" not in set(compare_runs([predictions]).scores["task"])
+    assert "QABot is skipped: " in caplog.text
+
+
+def test_some_subsets_are_whole_without_the_others(predictions, capsys):
+    for model in MODELS:
+        held = predicted(predictions, model, "STS17SemEval.sample")
+        kept = {name: held[name] for name in ("mteb_model_meta", "mteb_ext", "5-en-en")}
+        path = predictions / model.rpartition("/")[2] / "STS17SemEval.sample_predictions.json"
+        path.write_text(json.dumps(kept))
+    scores = compare_runs([predictions], ["STS17SemEval.sample"]).scores
+    assert set(scores["subset"]) == {"5-en-en"}
+    assert scores["whole"].all()
+    assert set(scores["all_subsets"]) == {6}
+    assert main(["compare", str(predictions)]) == 0
+    shown = capsys.readouterr().out.partition("Differences\n")[2]
+    assert sum("5-en-en" in line for line in shown.splitlines()) == 3
+
+
 def test_another_metric(predictions, caplog):
     compared = compare_runs([predictions], metric="mrr_both")
     assert set(compared.scores["task"]) == {"WikiQA.sample"}

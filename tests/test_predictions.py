@@ -42,10 +42,14 @@ def trec_eval(qrels, run, measure):
     return [values[query][measure] for query in qrels]
 
 
+BINARY = {q: {d: min(grade, 1) for d, grade in grades.items()} for q, grades in QRELS.items()}
+
+
+@pytest.mark.parametrize("qrels", [QRELS, BINARY], ids=["graded", "binary"])
 @pytest.mark.parametrize("metric", MEASURES)
-def test_metrics_of_a_search_are_trec_evals(metric):
-    lists = QueryGold(QRELS, None, 1000).lists(RUN)
-    expected = trec_eval(QRELS, RUN, MEASURES[metric])
+def test_metrics_of_a_search_are_trec_evals(metric, qrels):
+    lists = QueryGold(qrels, None, 1000).lists(RUN)
+    expected = trec_eval(qrels, RUN, MEASURES[metric])
     np.testing.assert_allclose(lists.values(metric), expected, rtol=0, atol=1e-12)
     assert len(set(expected)) > 1
 

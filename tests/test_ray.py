@@ -48,7 +48,7 @@ def test_a_cluster_that_does_not_answer():
 def test_without_ray_its_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(RunError, match=r"mteb-ext\[ray\]"):
-        RayCluster(None, 1, 0)
+        RayCluster("local", 1, 0)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,8 @@ def test_a_folder_that_workers_do_not_see(folder, tmp_path, cluster, monkeypatch
 
 @pytest.mark.ray
 @pytest.mark.parametrize("times", [1, 99])
-def test_workers_that_die(folder, tmp_path, cluster, minilm_folder, times, capsys):
+def test_workers_that_die(folder, tmp_path, cluster, minilm_folder, times, capsys, monkeypatch):
+    monkeypatch.setattr("mteb_ext.running.on_ray._RETRIES", 1)
     deadly = one_that_kills_its_process(minilm_folder, tmp_path / "deadly", times)
     arguments = ["--ray", cluster, "--trust-remote-code"]
     status = run(folder, *arguments, models=[deadly, COSINE])

@@ -17,7 +17,7 @@ import pytest
 from conftest import ToyEncoder, spread, toy_meta
 
 from mteb_ext.cli import main
-from mteb_ext.errors import DataError, RunError
+from mteb_ext.errors import DataError, ModelError, RunError
 from mteb_ext.running.costs import cell_cost, parameters_of_model, texts_of_task
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Cell, Options, Plan, Unit, balanced, shard, units
@@ -252,8 +252,7 @@ def found(folder):
     }
     predictions = {
         path.relative_to(folder): json.loads(path.read_text())
-        for path in folder.rglob("*_predictions.json")
-        if ".running" not in path.parts
+        for path in folder.glob("predictions/*/*/*_predictions.json")
     }
     return scores, predictions
 
@@ -433,6 +432,19 @@ def test_failures_do_not_stop_the_others_and_are_named(folder, tmp_path, capsys)
     assert {path.stem for path in found(folder)[0]} == {"JACSTS.sample", "WikiQA.sample"}
     assert len(found(folder)[0]) == 3
     assert run(folder, models=[COUNT, COSINE], tasks=["WikiQA.sample"]) == 0
+
+
+def test_a_model_that_does_not_load_is_tried_once(folder, monkeypatch, capsys):
+    tries = []
+
+    def load(spec, device=None):
+        tries.append(spec.model)
+        raise ModelError("it does not load")
+
+    monkeypatch.setattr(ModelSpec, "load", load)
+    assert run(folder) == 1
+    assert tries == [COSINE]
+    assert capsys.readouterr().err.count("it does not load") == 2
 
 
 def test_private_data_that_is_not_here_is_a_failure_that_says_where_to_get_it(folder, capsys):

@@ -287,8 +287,7 @@ def _events(
         return jobs_of(plan, units(cells, n_workers), store, device=device, command=sys.argv)
 
     if arguments.ray:
-        address = None if arguments.ray == "local" else arguments.ray
-        cluster = RayCluster(address, arguments.num_cpus, arguments.num_gpus)
+        cluster = RayCluster(arguments.ray, arguments.num_cpus, arguments.num_gpus)
         try:
             yield from cluster.run(jobs(cluster.n_workers))
         finally:

@@ -29,11 +29,11 @@ def comparison_tables(compared: Compared) -> Iterator[Table]:
     if len(compared.groups):
         yield _groups_table(compared.groups)
     yield _scores_table(compared.scores)
-    whole = compared.pairs[_is_whole(compared.pairs)]
+    whole = compared.pairs[compared.pairs["whole"]]
     n_single = len(compared.pairs) - len(whole)
     notes = [f"{n_single} more on single subsets: --format csv or json."] if n_single else []
     yield _pairs_table(whole, [*caption(compared, bold=False), RESOLVABLE, *notes])
-    sets = compared.scores[_is_whole(compared.scores)][["task", "subset", "metric"]]
+    sets = compared.scores[compared.scores["whole"]][["task", "subset", "metric"]]
     published = compared.published.merge(sets.drop_duplicates(), on=list(sets))
     if len(published):
         yield _published_table(published)
@@ -48,7 +48,7 @@ RESOLVABLE = (
 def caption(compared: Compared, *, bold: bool) -> list[str]:
     """What a table of scores must say: tests, correction, level, marks and editions of the data."""
     pairs, scores = compared.pairs, compared.scores
-    whole = pairs[_is_whole(pairs)]
+    whole = pairs[pairs["whole"]]
     metrics: dict[str, dict[str, None]] = {}
     for row in _rows(whole):
         metrics.setdefault(row.test, {})[_set(row)[-1]] = None
@@ -71,11 +71,6 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
         f"Data: {'; '.join(data)}.",
         *compared.remarks,
     ]
-
-
-def _is_whole(frame: pd.DataFrame) -> pd.Series[bool]:
-    """The rows of a task's whole score, not of one of several subsets."""
-    return (frame["subset"] == "") | (frame["all_subsets"] <= 1)
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[Any]:
@@ -176,7 +171,7 @@ def _matrix(
     Returns:
         The columns' names, task and metric, and each model's name and cells, all in the markup.
     """
-    whole = scores[_is_whole(scores)]
+    whole = scores[scores["whole"]]
     sets = list(dict.fromkeys(map(_set, _rows(whole))))
     cells: dict[str, dict[tuple[str, ...], str]] = {}
     for row in _rows(whole):
@@ -226,7 +221,7 @@ def to_markdown(compared: Compared) -> str:
         ["model", *(f"{task} {metric}" for task, metric in header)],
         *([model, *cells] for model, cells in rows),
     ]
-    pairs = _pairs_table(compared.pairs[_is_whole(compared.pairs)], [])
+    pairs = _pairs_table(compared.pairs[compared.pairs["whole"]], [])
     differences = [[_MARKDOWN.text(cell) for cell in row] for row in (pairs.columns, *pairs.rows)]
     notes = [_MARKDOWN.text(line) for line in (*caption(compared, bold=True), RESOLVABLE)]
     parts = [_markdown_table(scores), _markdown_table(differences), *notes]
@@ -245,7 +240,7 @@ def to_html(compared: Compared) -> str:
         ["model", *(f"{task}<br>{metric}" for task, metric in header)],
         *([model, *cells] for model, cells in rows),
     ]
-    pairs = _pairs_table(compared.pairs[_is_whole(compared.pairs)], [])
+    pairs = _pairs_table(compared.pairs[compared.pairs["whole"]], [])
     differences = [[_HTML.text(cell) for cell in row] for row in (pairs.columns, *pairs.rows)]
     lines = [
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Comparison</title>',

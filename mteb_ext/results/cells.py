@@ -12,7 +12,7 @@ import numpy as np
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 
 from mteb_ext.bases import PaperTask
-from mteb_ext.errors import DataError, MtebExtError
+from mteb_ext.errors import DataError, MtebExtError, OfflineError
 from mteb_ext.results.gold import TYPES, PairGold, QueryGold, RankedLists, load_gold
 from mteb_ext.results.predictions import Predictions, find_predictions
 from mteb_ext.results.summary import label_runs
@@ -204,7 +204,7 @@ def _load(task: AbsTask) -> None:
     except MtebExtError:
         raise
     except Exception as error:  # of whatever loads the data of mteb's tasks
-        raise DataError(
+        raise OfflineError(
             f"{task.metadata.name}: its data cannot be loaded ({type(error).__name__}: {error})."
         ) from error
 

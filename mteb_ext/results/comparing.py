@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mteb_ext.bases.sts import COEFFICIENTS
-from mteb_ext.errors import DataError, ProtocolError, UndefinedMetricError
+from mteb_ext.data.sources import DataNotProvidedError
+from mteb_ext.errors import DataError, OfflineError, ProtocolError, UndefinedMetricError
 from mteb_ext.metrics.comparison import (
     Comparison,
     compare_correlations_of,
@@ -42,7 +43,7 @@ WALD = "Wald test of the difference"
 
 _TEST_SET = (
     *("task", "split", "subset", "metric", "n", "unit", "subsets", "all_subsets"),
-    *("headline", "dataset_revision", "edition"),
+    *("whole", "headline", "dataset_revision", "edition"),
 )
 SCORE_COLUMNS = (*_TEST_SET, "run", "value", "letters", "best", "beside_baseline")
 PAIR_COLUMNS = (
@@ -66,8 +67,8 @@ class Compared:
 
     A test set is a subset of a split of a task, or the headline over several subsets, whose subset
     is empty. Every frame names it by task, split, subset, metric, the number ``n`` of its ``unit``
-    (pairs or queries), how many of the task's subsets it is over, whether it is the task's
-    headline, and the edition of the data.
+    (pairs or queries), how many of the task's subsets it is over, whether it is the ``whole`` of
+    what was predicted in the split and the task's ``headline``, and the edition of the data.
 
     Attributes:
         scores: `SCORE_COLUMNS`: a row a run and test set, the best first. Runs that share a letter
@@ -109,7 +110,8 @@ def compare_runs(
             without dev predictions the median one.
 
     Raises:
-        DataError: If there is nothing to compare, or files are of different data.
+        DataError: If there is nothing to compare, or files are of different data. A task whose
+            data cannot be had here is named by a logged warning and left out.
         UndefinedMetricError: If a model's correlation is undefined.
     """
     found = find_runs(folders, names)
@@ -122,7 +124,7 @@ def compare_runs(
                 results.add(split, baseline)
         except UndefinedMetricError:
             raise
-        except ProtocolError as error:
+        except (ProtocolError, DataNotProvidedError, OfflineError) as error:
             logger.warning("%s is skipped: %s", name, error)
     if not results.pairs:
         raise DataError(
@@ -156,12 +158,14 @@ class _TestSet:
         metric: The metric.
         rows: Each cell's ``(runs, n)`` scores of pairs, or values of queries.
         runs: The runs.
+        whole: Whether these are all the subsets that were predicted in the split.
     """
 
     cells: Sequence[Cell]
     metric: str
     rows: Sequence[NDArray[np.float64]]
     runs: Sequence[str]
+    whole: bool
 
     @property
     def of_pairs(self) -> bool:
@@ -213,8 +217,6 @@ class _TestSet:
         """The columns that name it."""
         first = self.cells[0]
         revision = str(first.task.metadata.revision)
-        all_subsets = len(subsets_of(first.task, first.split) or ())
-        is_mean = len(self.cells) > 1 or all_subsets == 1
         return {
             "task": first.task.metadata.name,
             "split": first.split,
@@ -223,8 +225,9 @@ class _TestSet:
             "n": sum(rows.shape[1] for rows in self.rows),
             "unit": "pairs" if self.of_pairs else "queries",
             "subsets": len(self.cells),
-            "all_subsets": all_subsets,
-            "headline": is_mean and self.metric == first.task.metadata.main_score,
+            "all_subsets": len(subsets_of(first.task, first.split) or ()),
+            "whole": self.whole,
+            "headline": self.whole and self.metric == first.task.metadata.main_score,
             "dataset_revision": revision,
             "edition": edition(first.task, revision),
         }
@@ -246,11 +249,11 @@ def _by_split(cells: Sequence[Cell], metric: str | None, *, group: bool) -> list
     for split in dict.fromkeys(cell.split for cell in cells):
         parts = [cell for cell in cells if cell.split == split]
         rows = [cell.scores(wanted) for cell in parts]
-        single = [
-            _TestSet([c], wanted, [r], list(models)) for c, r in zip(parts, rows, strict=True)
-        ]
-        whole = [_TestSet(parts, wanted, rows, list(models))] if len(parts) > 1 else []
-        splits[split] = _Split([*whole, *single], models)
+        sets = [_TestSet(parts, wanted, rows, list(models), whole=True)]
+        if len(parts) > 1:
+            each = zip(parts, rows, strict=True)
+            sets += [_TestSet([c], wanted, [r], list(models), whole=False) for c, r in each]
+        splits[split] = _Split(sets, models)
     if not group:
         return list(splits.values())
     dev = next((splits.pop(split) for split in _DEV if split in splits and len(splits) > 1), None)

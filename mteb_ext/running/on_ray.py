@@ -34,11 +34,11 @@ class RayCluster:
         n_workers: How many jobs it can do at a time.
     """
 
-    def __init__(self, address: str | None, num_cpus: float, num_gpus: float) -> None:
+    def __init__(self, address: str, num_cpus: float, num_gpus: float) -> None:
         """Connect to a cluster, or start one on this machine.
 
         Args:
-            address: ``"auto"``, ``"host:port"`` or ``"ray://host:port"``; None to start one.
+            address: ``"auto"``, ``"host:port"`` or ``"ray://host:port"``; ``"local"`` to start one.
             num_cpus: CPUs that a job takes.
             num_gpus: GPUs that a job takes.
 
@@ -55,9 +55,7 @@ class RayCluster:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except Exception as error:
             reason = next(iter(str(error).strip().splitlines()), repr(error))
-            raise RunError(
-                f"the Ray cluster {address or 'on this machine'} cannot be reached: {reason}"
-            ) from error
+            raise RunError(f"the Ray cluster {address} cannot be reached: {reason}") from error
         self._resources = {"num_cpus": num_cpus, "num_gpus": num_gpus}
         try:
             self.n_workers = self._count_workers(ray.cluster_resources())
@@ -129,13 +127,13 @@ class RayCluster:
         self._ray.shutdown()
 
 
-def _check_that_somebody_answers(address: str | None) -> None:
+def _check_that_somebody_answers(address: str) -> None:
     """Connect once: Ray itself would try for minutes.
 
     Raises:
         OSError: If nobody answers at the address.
     """
-    found = re.fullmatch(r"(?:ray://)?\[?([^/]+?)\]?:(\d+)", address or "")
+    found = re.fullmatch(r"(?:ray://)?\[?([^/]+?)\]?:(\d+)", address)
     if found:
         socket.create_connection((found[1], int(found[2])), timeout=10).close()
 
