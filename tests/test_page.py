@@ -27,6 +27,7 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 from mteb_ext import load_results
 from mteb_ext.cli import main
 from mteb_ext.errors import MtebExtError
+from mteb_ext.rendering.text import printable
 from mteb_ext.results.page_data import Scatter, page_data, rescale
 
 EVIL = "test/</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'\x1b[31m\u202e"
@@ -200,7 +201,9 @@ def test_a_mean_over_fewer_tracks_has_no_published_line(tmp_path):
 
 def test_breakdown_by_subset_and_by_genre(tmp_path):
     write_result(
-        tmp_path, "STS17SemEval", {"test": [sts(t, i / 10) for i, t in enumerate(TRACKS[:2])]}
+        tmp_path,
+        "STS17SemEval",
+        {"test": [sts(t, i / 10, spearman=0.9) for i, t in enumerate(TRACKS[:2])]},
     )
     genres = {"pearson_news": 0.25, "pearson_forums": 0.5, "spearman": 0.75}
     write_result(tmp_path, "STSBenchmarkSemEval", {"test": [sts("default", 0.3, **genres)]})
@@ -277,6 +280,14 @@ def data(folder):
 @pytest.fixture(scope="module")
 def page(data):
     return report_page(data, "mteb-ext report <here> -o page.html", "1.2.3")
+
+
+@pytest.fixture
+def charts():
+    pytest.importorskip("altair", reason="needs the extra report")
+    from mteb_ext.rendering.page import charts
+
+    return charts
 
 
 def embedded(page):
@@ -396,6 +407,22 @@ def test_numbers_are_those_of_the_result_files(folder, page):
     assert checked == 9
 
 
+def test_letters_of_the_comparison_stand_beside_the_headlines(data, page):
+    head, *rows = Reader(page).tables[0]
+    for task in SAMPLES:
+        scores = data.compared[task].scores.query("headline")
+        letters = dict(zip(scores["run"].map(printable), scores["letters"], strict=True))
+        (column,) = [i for i, name in enumerate(head) if name.startswith(task)]
+        assert {row[0]: row[column].split()[1] for row in rows} == letters
+
+
+def test_strips_show_the_share_of_queries(ranked, charts):
+    cells = cells_of(charts.distribution(data_of(ranked).distribution, "x"))
+    shares = {(c["run"], c["range"]): c["share"] for c in cells if c.get("queries")}
+    assert shares["test/a", "0.50 to 0.55"] == 1 / 3
+    assert shares["test/a", "0.95 to 1.00"] == 2 / 3
+
+
 def test_packed_scores_are_those_of_the_prediction_files(folder, page):
     held = embedded(page)
     path = folder / "test-one" / "STSBenchmarkSemEval.sample_predictions.json"
@@ -428,10 +455,8 @@ def test_matrix_shows_the_significant_differences(data, page):
         assert cell["outcome"] == outcome
 
 
-def test_a_significant_difference_has_a_sign_and_another_none(ranked):
+def test_a_significant_difference_has_a_sign_and_another_none(ranked, charts):
     frame = data_of(ranked).compared["Ranked"].pairs
-    from mteb_ext.rendering.page import charts
-
     pairs = frame.assign(significant=True, difference=0.25)
     order = ["test/a", "test/b"]
     assert {c["text"] for c in cells_of(charts.matrix(order, pairs, "x"))} == {
@@ -461,13 +486,27 @@ def test_published_numbers_stand_in_the_forest(tmp_path):
 def test_an_interval_that_begins_at_zero_is_shown(tmp_path):
     entry = sts("default", 0.25, ci95_low=0.0, ci95_high=0.5)
     write_result(tmp_path, "STSBenchmarkSemEval", {"test": [entry]})
-    (cell,) = [
-        cell
-        for spec in embedded(report_page(data_of(tmp_path), "", "1"))["charts"].values()
-        for cell in cells_of(spec)
-        if cell.get("interval")
-    ][:1]
-    assert (cell["low"], cell["interval"]) == (0.0, "0.000 to 0.500")
+    (forest,) = embedded(report_page(data_of(tmp_path), "", "1"))["charts"].values()
+    assert {(c["low"], c["interval"]) for c in cells_of(forest) if "interval" in c} == {
+        (0.0, "0.000 to 0.500")
+    }
+    assert all(forest["datasets"].values())
+
+
+def test_a_headline_without_an_interval_has_no_line(tmp_path):
+    write_result(tmp_path, "STSBenchmarkSemEval", {"test": [sts("default", 0.25)]})
+    (forest,) = embedded(report_page(data_of(tmp_path), "", "1"))["charts"].values()
+    assert not all(forest["datasets"].values())
+    assert {c["interval"] for c in cells_of(forest) if "interval" in c} == {""}
+
+
+def test_scatter_plots_begin_with_the_best_model(data, page):
+    held, options = embedded(page), [a["value"] for a in Reader(page).all("option")]
+    first, second = options[:3], options[3:]
+    for task, values in zip(SAMPLES[:2], (first, second), strict=True):
+        order = data.headlines[data.headlines["task"] == task]["run"].map(printable)
+        assert [held["runs"][int(value)] for value in values] == list(order)
+    assert first != sorted(first) or second != sorted(second)
 
 
 def test_results_of_tasks_that_are_not_known_here_are_shown(tmp_path):
@@ -522,6 +561,11 @@ def test_command_line_writes_the_page(folder, tmp_path, capsys):
     assert "wrote" in capsys.readouterr().out
     page = output.read_text("utf-8")
     assert html.escape(f"mteb-ext report {folder} -o '{output}'") in page
+    assert not any(scatter["texts"] for scatter in embedded(page)["scatters"].values())
+    assert main(["report", str(folder), "--texts", "-o", str(output)]) == 0
+    page = output.read_text("utf-8")
+    assert html.escape(f"mteb-ext report {folder} --texts -o '{output}'") in page
+    assert all(scatter["texts"] for scatter in embedded(page)["scatters"].values())
 
 
 # What a browser makes of it.
@@ -536,6 +580,7 @@ FLAGS = (
 )
 
 
+@pytest.mark.process
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 @pytest.mark.parametrize("width", [390, 1200])

@@ -208,9 +208,9 @@ class _FromPredictions:
         except DataError as error:
             self._remark(f"What needs prediction files is left out. {error}")
             return
-        for name, files in sorted(found.items()):
+        for name, files in found.items():
             try:
-                cells = load_cells(name, dict(sorted(files.items())))
+                cells = load_cells(name, files)
                 for cell in cells:
                     self._add(cell)
                 if len(files) > 1:
