@@ -203,12 +203,22 @@ def test_breakdown_by_subset_and_by_genre(tmp_path):
     write_result(
         tmp_path,
         "STS17SemEval",
-        {"test": [sts(t, i / 10, spearman=0.9) for i, t in enumerate(TRACKS[:2])]},
+        {
+            "test": [
+                sts(t, i / 10, spearman=0.9, ci95_low=-0.5, ci95_high=0.5)
+                for i, t in enumerate(TRACKS[:2])
+            ]
+        },
     )
     genres = {"pearson_news": 0.25, "pearson_forums": 0.5, "spearman": 0.75}
     write_result(tmp_path, "STSBenchmarkSemEval", {"test": [sts("default", 0.3, **genres)]})
     write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
-    assert rows_of(data_of(tmp_path).breakdown, "task", "part", "value") == [
+    breakdown = data_of(tmp_path).breakdown
+    assert rows_of(breakdown.dropna(subset="low"), "part", "low", "high") == [
+        ("1-ar-ar", -0.5, 0.5),
+        ("2-ar-en", -0.5, 0.5),
+    ]
+    assert rows_of(breakdown, "task", "part", "value") == [
         ("STS17SemEval", "1-ar-ar", 0.0),
         ("STS17SemEval", "2-ar-en", 0.1),
         ("STSBenchmarkSemEval", "forums", 0.5),
