@@ -234,6 +234,14 @@ def test_prediction_files_and_metadata_are_no_results(tmp_path, caplog):
     assert not caplog.records
 
 
+def test_cells_that_are_being_run_are_no_results(tmp_path):
+    write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
+    write_result(
+        tmp_path / "results" / ".running" / "cell", "WikiQA", {"test": [WIKIQA]}, model="x"
+    )
+    assert set(mteb_ext.load_results(tmp_path)["model"]) == {"test/model"}
+
+
 @pytest.fixture
 def deeper_than_a_path(tmp_path, monkeypatch):
     """Folders in folders, made step by step: the whole path is longer than the system allows."""

@@ -145,8 +145,8 @@ def _json_below(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
             except OSError as error:
                 _leave_out(here / entry.name, error)
                 continue
-            if (status.st_dev, status.st_ino) in seen:
-                continue
+            if (status.st_dev, status.st_ino) in seen or entry.name.startswith("."):
+                continue  # seen, or a hidden folder, as of cells that are being run
             if entry.is_dir() or (entry.is_file() and entry.name.endswith(".json")):
                 seen.add((status.st_dev, status.st_ino))
                 if entry.is_dir():
