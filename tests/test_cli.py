@@ -190,7 +190,7 @@ def test_fetch_says_that_data_is_of_another_edition(no_data, capsys):
 def test_fetch_verifies_what_is_here(capsys):
     assert main(["fetch"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("; verified") == 18
+    assert shown.count("; verified") == 21
     assert "QABot test: not here" in shown
     assert "TRECQA train: not here" in shown
 
