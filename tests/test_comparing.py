@@ -416,6 +416,12 @@ def test_p_is_never_shown_as_0():
     assert shown == ["<0.0001", "<0.0001", "0.0001", "0.5000"]
 
 
+def test_an_unknown_ending_is_refused(predictions, tmp_path, capsys):
+    assert main(["compare", str(predictions), "-o", str(tmp_path / "x.pdf")]) == 1
+    assert "x.pdf: give it one of the endings .md, .tex" in capsys.readouterr().err
+    assert not (tmp_path / "x.pdf").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "name", "begins"),
     [

@@ -158,6 +158,9 @@ BAD_SCORES = {
     "rows": ([1, 2], "2 scores for 3 pairs"),
     "nan": ([1, float("nan"), 2], "score of row 1 is nan"),
     "text": (["high", 1, 2], "no numbers"),
+    "numbers as text": (["0.5", "1", "2"], "no numbers"),
+    "truth": ([True, False, True], "no numbers"),
+    "beyond float64": ([1, 10**400, 2], "no numbers"),
     "nested": ([[1, 2, 3]], "scores for 3 pairs"),
 }
 
@@ -312,7 +315,7 @@ def test_ties_of_a_constant_scorer_go_from_the_worst_to_1(tmp_path, no_data):
 
 def test_ties_beyond_the_lead_over_the_next_model(tmp_path, no_data):
     rough = ranking_sample(lambda question, candidate, place: float(place < 2))
-    fine = ranking_sample(lambda question, candidate, place: place < 2 or -place)
+    fine = ranking_sample(lambda question, candidate, place: float(place < 2) or -float(place))
     write_predictions(tmp_path / "a", "WikiQA.sample", rough, data="sample")
     write_predictions(tmp_path / "b", "WikiQA.sample", fine, model="test/b", data="sample")
     first, second = sorted(

@@ -7,6 +7,7 @@ import math
 import os
 from pathlib import Path
 
+import mteb
 import pytest
 
 import mteb_ext
@@ -232,6 +233,33 @@ def test_prediction_files_and_metadata_are_no_results(tmp_path, caplog):
     path.with_name("WikiQA_predictions.json").write_text("{}")
     assert len(mteb_ext.load_results(tmp_path)) == 4
     assert not caplog.records
+
+
+def test_a_file_named_after_another_task_is_left_out(tmp_path, caplog):
+    path = write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
+    path.rename(path.with_name("TRECQA.json"))
+    assert mteb_ext.load_results(tmp_path).empty
+    assert "holds a result of WikiQA, and is named otherwise" in caplog.text
+
+
+def test_a_score_that_cannot_be_is_left_out(tmp_path, caplog):
+    score = {"main_score": 7.5, "map": 7.5}
+    write_result(tmp_path, "WikiQA", {"test": [{**WIKIQA, **score}]})
+    assert mteb_ext.load_results(tmp_path).empty
+    assert "main_score of test, default is 7.5, and can be 1 at most" in caplog.text
+
+
+def test_the_interval_of_all_subsets_is_none_of_some(tmp_path):
+    tracks = mteb.get_task("STS17SemEval").metadata.hf_subsets
+    entries = [
+        {"hf_subset": track, "languages": [], "main_score": 0.5, "pearson": 0.5} for track in tracks
+    ]
+    entries[-1] |= {"headline_ci95_low": 0.4, "headline_ci95_high": 0.6}
+    for scores, low in ((entries, 0.4), (entries[1:], None)):
+        write_result(tmp_path, "STS17SemEval", {"test": scores})
+        frame = mteb_ext.load_results(tmp_path)
+        [found] = frame[frame["headline"]]["low"]
+        assert found == low or (low is None and math.isnan(found))
 
 
 def test_cells_that_are_being_run_are_no_results(tmp_path):

@@ -383,13 +383,26 @@ def test_predictions_elsewhere(folder, tmp_path):
     assert not (folder / "predictions").exists()
 
 
-@pytest.mark.parametrize("damage", ["empty", "other data"])
+DAMAGED = {
+    "empty": lambda result: "",
+    "other data": lambda result: json.dumps({**result, "dataset_revision": "old"}),
+    "another task": lambda result: json.dumps({**result, "task_name": "TRECQA.sample"}),
+    **{
+        f"a score of {score}": lambda result, score=score: json.dumps(
+            {**result, "scores": {"test": [{**result["scores"]["test"][0], "main_score": score}]}}
+        )
+        for score in (float("nan"), None, "x", 10**400, 7.5)
+    },
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 def test_a_result_that_does_not_count_is_made_again(folder, damage):
     run(folder, tasks=["WikiQA.sample"])
     before = found(folder)
     (path,) = folder.glob("results/*/*/WikiQA.sample.json")
     result = json.loads(path.read_text())
-    path.write_text("" if damage == "empty" else json.dumps({**result, "dataset_revision": "old"}))
+    path.write_text(damage(result))
     assert run(folder, tasks=["WikiQA.sample"]) == 0
     assert found(folder) == before
     assert json.loads(path.read_text())["dataset_revision"] == "sample"

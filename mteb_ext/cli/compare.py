@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_tables, print_text
+from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
     from mteb_ext.cli.parsing import Commands
@@ -55,6 +56,9 @@ def _compare(arguments: argparse.Namespace) -> None:
 
     output = arguments.output
     form = arguments.format or (output and _FORMATS.get(output.suffix))
+    if output and not form and output.suffix != ".txt":
+        endings = ", ".join([*_FORMATS, ".txt"])
+        raise DataError(f"{output}: give it one of the endings {endings}, or say --format.")
     compared = compare_runs(
         arguments.folders,
         arguments.tasks,

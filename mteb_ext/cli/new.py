@@ -37,6 +37,8 @@ def _new(arguments: argparse.Namespace) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8", newline="\n")
             print_line(str(path))
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise MtebExtError(f"{error.filename} cannot be written: {error.strerror}.") from error
     place = os.fspath(folder.resolve())

@@ -40,7 +40,7 @@ def print_tables(tables: Iterable[Table], path: Path | None = None) -> None:
     for number, table in enumerate(tables):
         if number:
             print()
-        if sys.stdout.isatty():
+        if sys.stdout and sys.stdout.isatty():
             print_framed(table, Console())
         else:
             print(*plain_lines(table), sep="\n")

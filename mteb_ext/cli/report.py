@@ -37,6 +37,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> None:
+    if arguments.output and arguments.output.suffix not in {".html", ".htm"}:
+        raise DataError(f"{arguments.output}: the page is HTML; give it the ending .html.")
     from mteb_ext.rendering.report import headline_tables, models_table, published_table
     from mteb_ext.results import load_results
     from mteb_ext.results.beside import published_standings

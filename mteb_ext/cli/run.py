@@ -101,7 +101,7 @@ def _add_model_options(run: argparse.ArgumentParser) -> None:
         help='further arguments of the model\'s class, as {"truncate_dim": 256}',
     )
     how.add_argument(
-        "--dtype", help='for example bfloat16; as --model-kwargs {"model_kwargs": {"dtype": …}}'
+        "--dtype", help='for example bfloat16; as --model-kwargs {"model_kwargs": {"dtype": ...}}'
     )
     how.add_argument(
         "--prompt",
@@ -110,7 +110,7 @@ def _add_model_options(run: argparse.ArgumentParser) -> None:
         type=_assignment,
         default=[],
         metavar="KEY=TEXT",
-        help="text before queries or documents: query=…, document=…",
+        help="text before queries or documents: query=..., document=...",
     )
 
 
@@ -210,7 +210,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         return replace(plan, models=with_distinct_names(plan.models))
     tasks = [*arguments.tasks, *tasks_of_benchmarks(arguments.benchmarks)]
     if not arguments.model or not tasks:
-        raise RunError("say what to run: -m MODEL… and -t TASK… or -b BENCHMARK…, or --plan FILE.")
+        raise RunError("say what to run: -m MODEL and -t TASK or -b BENCHMARK, or --plan FILE.")
     if len(arguments.model) > 1 and (arguments.name or arguments.model_revision):
         raise RunError("--name and --model-revision are one model's: use --plan for several.")
     models = [_model(name, arguments) for name in dict.fromkeys(arguments.model)]

@@ -24,6 +24,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _list_tasks(_: argparse.Namespace) -> None:
+    import mteb
+
     from mteb_ext.bases import PaperTask
     from mteb_ext.plugins import own_tasks, plugin_tasks
     from mteb_ext.rendering.table import Table
@@ -38,6 +40,7 @@ def _list_tasks(_: argparse.Namespace) -> None:
             "public" if task.metadata.is_public else "on request",
         )
         for task in (*own_tasks(), *plugin_tasks())
+        if type(mteb.get_task(task.metadata.name)) is task  # its name may be another task's
     ]
     columns = ("task", "type", "headline", "languages", "splits", "data")
     print_tables([Table("", columns, rows)])

@@ -265,6 +265,9 @@ def load_gold(task: AbsTask, split: str, subset: str) -> PairGold | QueryGold:
 
 def _numbers(values: object) -> NDArray[np.float64]:
     try:
-        return np.asarray(values, dtype=np.float64)
+        found = np.asarray(values)
     except (TypeError, ValueError) as error:
         raise DataError(f"the scores are no numbers: {error}") from error
+    if found.size and found.dtype.kind not in "fiu":
+        raise DataError("the scores are no numbers that float64 can hold. Run the model again.")
+    return found.astype(np.float64)

@@ -68,7 +68,7 @@ def _read(path: Path) -> Predictions:
     return Predictions(
         path,
         path.name.removesuffix(PREDICTIONS),
-        str(meta["model_name"]),
+        str(meta["model_name"]).encode("utf-8", "backslashreplace").decode("utf-8"),
         str(meta.get("revision")),
         dataset_revision(content),
         scores,

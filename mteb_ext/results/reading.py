@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.results.tasks import PAPERS, edition, known_task, pairs_in, subsets_of
 
@@ -197,6 +198,8 @@ class _Result:
         revision, version = content.get("dataset_revision"), content.get("mteb_version")
         if not (isinstance(task, str) and isinstance(revision, str) and isinstance(scores, dict)):
             raise DataError("it is not a result file: task, data revision or scores are missing.")
+        if task != path.stem:
+            raise DataError(f"it holds a result of {task}, and is named otherwise: rename it.")
         for split, entries in scores.items():
             _check_entries(split, entries)
         return cls(path, task, revision, version if isinstance(version, str) else "", scores)
@@ -212,6 +215,8 @@ class _Result:
             "path": str(self.path),
         }
         for split, entries in self.scores.items():
+            if isinstance(task, PaperTask):
+                _check_range(split, entries)
             rows = list(_split_rows(task, split, entries))
             for row in rows:
                 if row["n"] is None and whole["edition"] == PAPERS:
@@ -223,6 +228,25 @@ class _Result:
             yield from (whole | {"split": split} | row for row in rows)
 
 
+def check_result(path: Path) -> None:
+    """See that a file holds a result, by the rules of :func:`load_results`.
+
+    Raises:
+        DataError: If it does not.
+    """
+    result = _Result.read(path)
+    list(result.rows("", "", known_task(result.task)))
+
+
+def _check_range(split: str, entries: list[Mapping[str, Any]]) -> None:
+    for entry in entries:
+        if abs(entry[MAIN_SCORE]) > 1:
+            raise DataError(
+                f"main_score of {split}, {entry['hf_subset']} is {entry[MAIN_SCORE]:g}, and can be "
+                "1 at most: it was edited. Remove it and run again."
+            )
+
+
 def _check_entries(split: str, entries: object) -> None:
     if not isinstance(entries, list) or not entries:
         raise DataError(f"it holds no scores of {split}.")
@@ -232,7 +256,9 @@ def _check_entries(split: str, entries: object) -> None:
             raise DataError(f"an entry of {split} names no subset.")
         score = entry.get(MAIN_SCORE)
         if not (isinstance(score, float) and math.isfinite(score)):
-            raise DataError(f"main_score of {split}, {subset} is {score!r}, no number.")
+            raise DataError(
+                f"main_score of {split}, {subset} is {score!r}, no number. Remove it and run again."
+            )
     names = [entry["hf_subset"] for entry in entries]
     if len(set(names)) < len(names):
         raise DataError(f"a subset stands twice in {split}.")
@@ -263,7 +289,7 @@ def _split_rows(
             "subset": "",
             "metric": main,
             "value": math.fsum(entry[MAIN_SCORE] for entry in entries) / len(entries),
-            **_interval(holder, "headline_ci95"),
+            **_interval(holder if len(entries) == all_subsets else {}, "headline_ci95"),
             "n": None,
             "headline": True,
             "subsets": len(entries),

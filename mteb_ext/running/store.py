@@ -29,6 +29,7 @@ from mteb.results import TaskResult
 from mteb_ext.bases import PaperTask
 from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.errors import DataError, RunError
+from mteb_ext.results.reading import check_result
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -178,8 +179,9 @@ def _read_result(path: Path) -> TaskResult | None:
     if not path.exists():
         return None
     try:
+        check_result(path)
         return TaskResult.from_disk(path)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (DataError, OSError, ValueError, KeyError, TypeError):
         return None
 
 
