@@ -192,7 +192,7 @@ def test_fetch_verifies_what_is_here(capsys):
     shown = capsys.readouterr().out
     assert shown.count("; verified") == 21
     assert "QABot test: not here" in shown
-    assert "TRECQA train: not here" in shown
+    assert "TRECQA train: here; 1,229 questions, 53,417 candidates; verified" in shown
 
 
 def test_report_shows_the_headline_of_the_result_files(results, capsys):
