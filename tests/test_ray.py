@@ -70,6 +70,7 @@ def folder(tmp_path, no_data):
 
 
 @pytest.mark.ray
+@pytest.mark.process
 def test_a_cluster_finds_what_one_process_does(folder, tmp_path, cluster, capsys):
     assert run(folder, "--ray", cluster, models=MODELS) == 0
     assert capsys.readouterr().out.count(": map ") == 6
@@ -80,12 +81,14 @@ def test_a_cluster_finds_what_one_process_does(folder, tmp_path, cluster, capsys
 
 
 @pytest.mark.ray
+@pytest.mark.process
 def test_a_cluster_that_has_too_little(folder, cluster, capsys):
     assert run(folder, "--ray", cluster, "--num-gpus", "1") == 1
     assert "has 2 CPUs and 0 GPUs, and a job takes 1 and 1" in capsys.readouterr().err
 
 
 @pytest.mark.ray
+@pytest.mark.process
 def test_a_folder_that_workers_do_not_see(folder, tmp_path, cluster, monkeypatch):
     monkeypatch.setattr(RayCluster, "_show", lambda *_: None)
     assert run(folder, "--ray", cluster, models=MODELS) == 0
@@ -94,6 +97,7 @@ def test_a_folder_that_workers_do_not_see(folder, tmp_path, cluster, monkeypatch
 
 
 @pytest.mark.ray
+@pytest.mark.process
 @pytest.mark.parametrize("times", [1, 99])
 def test_workers_that_die(folder, tmp_path, cluster, minilm_folder, times, capsys, monkeypatch):
     monkeypatch.setattr("mteb_ext.running.on_ray._RETRIES", 1)
@@ -112,6 +116,7 @@ def test_workers_that_die(folder, tmp_path, cluster, minilm_folder, times, capsy
 
 
 @pytest.mark.ray
+@pytest.mark.process
 def test_models_and_tasks_that_fail(folder, tmp_path, cluster, capsys):
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "config.json").write_text('{"architectures": ["BertModel"]}')
@@ -125,6 +130,7 @@ def test_models_and_tasks_that_fail(folder, tmp_path, cluster, capsys):
 
 
 @pytest.mark.ray
+@pytest.mark.process
 def test_a_driver_that_is_killed_and_started_again(folder, tmp_path, cluster):
     tasks = [*RANKING, "QABot.sample", "JACSTS.sample", "STS17SemEval.sample"]
     command = [
