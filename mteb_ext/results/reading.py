@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.results.tasks import PAPERS, edition, known_task, pairs_in, subsets_of
 
@@ -205,6 +204,8 @@ class _Result:
         return cls(path, task, revision, version if isinstance(version, str) else "", scores)
 
     def rows(self, model: str, revision: str, task: AbsTask | None) -> Iterator[dict[str, Any]]:
+        from mteb_ext.bases import PaperTask
+
         whole = {
             "model": model,
             "revision": revision,
