@@ -21,16 +21,10 @@ def task_of_run(
     Raises:
         DataError: If there is no such task (close names are offered), split or subset.
     """
-    import mteb
-
     from mteb_ext.bases import PaperTask
+    from mteb_ext.results.tasks import find_task
 
-    try:
-        task = mteb.get_task(name, eval_splits=list(eval_splits) or None)
-    except KeyError as error:
-        raise DataError(
-            f"there is no task {name!r}. {error.args[0].removeprefix('KeyError: ')}"
-        ) from None
+    task = find_task(name, eval_splits=list(eval_splits) or None)
     if isinstance(task, PaperTask):
         _check_names(name, "split", eval_splits, task.splits())
     if not eval_subsets:
