@@ -13,7 +13,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import math
 import re
 import struct
@@ -24,6 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mteb_ext.data.json_files import parse_json
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import DataError
 
@@ -178,11 +178,11 @@ def read_json_questions(path: Path) -> list[Question]:
     questions = []
     for number, line in _numbered_lines(path):
         try:
-            row = json.loads(line, object_pairs_hook=_object)
+            row = parse_json(line)
             text, candidates = row["question"], row["candidates"]
             sentences = [candidate["sentence"] for candidate in candidates]
             labels = [candidate["label"] for candidate in candidates]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{path}, line {number} is no question with candidates: "
                 f"{type(error).__name__}: {error}"
@@ -194,12 +194,6 @@ def read_json_questions(path: Path) -> list[Question]:
         ids = [f"{number}/{i:04d}" for i in range(len(labels))]
         questions.append(Question(str(number), text, ids, sentences, labels))
     return questions
-
-
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(members)) != len(members):
-        raise ValueError("a name occurs twice in an object")
-    return found
 
 
 def read_asnq(path: Path) -> Iterator[tuple[str, str, int]]:

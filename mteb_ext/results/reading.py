@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -12,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.data import json_files
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.results.tasks import PAPERS, edition, known_task, pairs_in, subsets_of
 
@@ -166,15 +166,16 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
         DataError: If it cannot be read, is larger than a result can be, or is not JSON.
     """
     try:
-        if path.stat().st_size > _LARGEST:
-            raise DataError(f"it is larger than {_LARGEST >> 20} MB, and no result file is.")
-        return json.loads(path.read_text("utf-8"), parse_int=float)
+        size = path.stat().st_size
     except OSError as error:
         raise DataError(f"it cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:
+    if size > _LARGEST:
+        raise DataError(f"it is larger than {_LARGEST >> 20} MB, and no result file is.")
+    try:
+        return json_files.read_json(path, parse_int=float)
+    except DataError as error:
         raise DataError(
-            f"it is damaged ({type(error).__name__}: {error}). A run that was killed may have left "
-            "it so; remove it and run again."
+            f"{error} A run that was killed may have left it so; remove it and run again."
         ) from error
 
 

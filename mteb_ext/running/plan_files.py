@@ -36,7 +36,8 @@ def read_plan(path: Path) -> Plan:
         RunError: If it is missing, is not TOML, or holds what no plan has.
     """
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        with path.open("rb") as file:  # as text, Python would take other line ends for newlines
+            data = tomllib.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is no readable plan: {error}") from error
     models = data.pop("models", [])

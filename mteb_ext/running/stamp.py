@@ -7,11 +7,14 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.data.json_files import read_json
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -73,12 +76,41 @@ def read_stamp(path: Path) -> Stamp:
         DataError: If it is missing or damaged.
     """
     try:
-        return Stamp(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+        content = read_json(path)
+        _check_form(content)
+    except DataError as error:
         raise DataError(
-            f"{path} is no readable stamp ({type(error).__name__}: {error}). Run the cell again "
-            "with --overwrite-strategy always."
+            f"{path} is no readable stamp: {error} Run the cell again with --overwrite-strategy "
+            "always."
         ) from error
+    return Stamp(**content)
+
+
+_TEXT_OR_NONE = (str, NoneType)
+_FORM: Mapping[str, type | tuple[type, ...]] = {
+    "task": str,
+    "dataset_revision": str,
+    "protocol": _TEXT_OR_NONE,
+    "model": dict,
+    "model_name": str,
+    "model_revision": str,
+    "predictions_sha256": _TEXT_OR_NONE,
+    "seconds": (int, float),
+    "command": list,
+    "libraries": dict,
+    "hardware": dict,
+}
+
+
+def _check_form(content: object) -> None:
+    if not isinstance(content, dict) or content.keys() != _FORM.keys():
+        raise DataError("it does not hold what a stamp holds.")
+    for name, kind in _FORM.items():
+        if not isinstance(content[name], kind) or isinstance(content[name], bool):
+            raise DataError(f"its {name} is {content[name]!r}.")
+    texts = [*content["command"], *content["libraries"].values()]
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError("its command or its libraries are no texts.")
 
 
 def file_sha256(path: Path) -> str | None:
