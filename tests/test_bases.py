@@ -232,7 +232,7 @@ def test_errors_name_task_split_subset_and_row():
 
 
 def test_a_search_model_cannot_do_sts():
-    with pytest.raises(TypeError, match="does not support Search"):
+    with pytest.raises(ProtocolError, match="MadeUpSTS: test/toy-search ranks documents"):
         evaluate(make_sts({"default": PAIRS}), ToySearch(lambda a, b: 1.0))
 
 

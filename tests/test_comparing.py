@@ -196,7 +196,7 @@ def test_against_a_baseline(predictions):
 
 @pytest.mark.parametrize(
     ("baseline", "said"),
-    [("test/gud", "Did you mean test/good"), ("zzz", "There are test/bad, test/fair, test/good")],
+    [("test/gud", "Did you mean 'test/good'"), ("zzz", "There are test/bad, test/fair, test/good")],
 )
 def test_an_unknown_baseline(predictions, baseline, said):
     with pytest.raises(DataError, match=said):
@@ -351,7 +351,9 @@ def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
 
 def test_csv_and_json_hold_every_digit(predictions):
     compared = compare_runs([predictions])
-    read = pd.read_csv(io.StringIO(FORMATS["csv"](compared)), keep_default_na=False, na_values=[""])
+    text = io.StringIO(FORMATS["csv"](compared))
+    exact = {"float_precision": "round_trip"}
+    read = pd.read_csv(text, keep_default_na=False, na_values=[""], **exact)
     assert read["difference"].tolist() == compared.pairs["difference"].tolist()
     assert read["p_adjusted"].tolist() == compared.pairs["p_adjusted"].tolist()
     held = json.loads(FORMATS["json"](compared))

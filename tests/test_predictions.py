@@ -208,8 +208,8 @@ def test_nothing_to_compare(stock, tmp_path):
         DataError, match=r"predictions of 2 models or more\. Models by task: StockSTS: 1"
     ):
         find_runs([tmp_path])
-    with pytest.raises(DataError, match="Did you mean: 'StockSTS'"):
-        find_runs([tmp_path], ["StockSST"])
+    with pytest.raises(DataError, match="Did you mean 'STS12'"):
+        find_runs([tmp_path], ["sts12"])
     with pytest.raises(DataError, match="no predictions of StockRetrieval here; of StockSTS"):
         find_runs([tmp_path], ["StockRetrieval"])
 

@@ -132,7 +132,7 @@ def test_load_dataset_of_subsets(no_data):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("WikiQAA",), "no task 'WikiQAA'.*Did you mean: 'WikiQA'"),
+        (("WikiQAA",), "no task 'WikiQAA'.*Did you mean 'WikiQA'"),
         (("STS12",), "mteb's own task"),
         (("WikiQA", "validation"), r"WikiQA \(validation\): .* train, dev, test"),
         (("JACSTS", "train"), r"JACSTS \(train\): there is no such split; there are test"),

@@ -31,8 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parsed.command(parsed)
     except BrokenPipeError:  # 'mteb-ext tasks | head -1' has read enough
         discard_output()
-    except (MtebExtError, OSError) as error:
+    except MtebExtError as error:
         print_error(str(error))
+        return 1
+    except OSError as error:
+        if error.filename is not None:
+            print_error(f"{error.filename}: {error.strerror}. Look at it, or name another.")
+        else:  # it is what was being printed
+            reason = error.strerror or error
+            print_error(f"the output cannot be written: {reason}. Send it elsewhere.")
+            discard_output()
         return 1
     except KeyboardInterrupt:
         print_error("interrupted")

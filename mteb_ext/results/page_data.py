@@ -229,11 +229,11 @@ class _FromPredictions:
         rows = dict(zip(cell.files, cell.scores(main), strict=True))
         if isinstance(cell.gold, PairGold):
             gold = cell.gold.score
+            correlate = COEFFICIENTS[correlation_metric(main)[1]]
+            values = {run: correlate(scores, gold) for run, scores in rows.items()}  # if any varies
             pair_texts = _pair_texts(cell) if with_texts else ()
             self.scatters.append(Scatter(*where, gold, rows, pair_texts))
             self.rescaled += _rescaled(cell, gold, rows)
-            correlate = COEFFICIENTS[correlation_metric(main)[1]]
-            values = {run: correlate(scores, gold) for run, scores in rows.items()}
         else:
             self.distribution += _distribution(cell, main, rows)
             self.ties += ties_of(cell)
@@ -276,11 +276,16 @@ def rescale(scores: NDArray[np.float64], bottom: float, top: float) -> NDArray[n
         bottom: The scale's lowest rating.
         top: Its highest.
     """
-    smallest, largest = scores.min(), scores.max()
-    rescaled: NDArray[np.float64] = bottom + (top - bottom) * (scores - smallest) / (
-        largest - smallest
-    )
-    return rescaled
+    return bottom + (top - bottom) * shares(scores)
+
+
+def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where values lie between the smallest, 0, and the largest, 1; all 0 where they are equal."""
+    if not values.any():
+        return values
+    values = np.ldexp(values, -np.frexp(np.abs(values).max())[1])  # no difference can overflow
+    found: NDArray[np.float64] = (values - values.min()) / (np.ptp(values) or 1.0)
+    return found
 
 
 def _distribution(

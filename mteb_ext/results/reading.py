@@ -74,13 +74,18 @@ def load_results(*folders: str | Path) -> pd.DataFrame:
         in its own order.
 
     Raises:
-        DataError: If a folder does not exist.
+        DataError: If a folder does not exist, or none is named.
     """
     import pandas as pd
 
+    if not folders:
+        raise DataError("load_results needs the folders to look in, such as 'results'.")
     rows: list[dict[str, Any]] = []
     model, task = cache(_model), cache(known_task)  # each is named once if there is a fault
-    for path in result_paths(*folders):
+    paths = result_paths(*folders)
+    if not paths:
+        logger.warning("%s: no result files here.", ", ".join(map(str, folders)))
+    for path in paths:
         try:
             result = _Result.read(path)
             rows += list(result.rows(*model(path.parent), task(result.task)))  # all or none
@@ -122,6 +127,9 @@ def json_paths(*folders: str | Path) -> list[Path]:
         DataError: If a folder does not exist.
     """
     seen: set[tuple[int, int]] = set()
+    for folder in folders:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise DataError(f"{folder!r} is no folder: name folders one by one, as text or paths.")
     return sorted(path for folder in folders for path in _json_below(Path(folder), seen))
 
 
@@ -344,8 +352,12 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 def _model(folder: Path) -> tuple[str, str]:
     """The model's name and revision: of its ``model_meta.json``, else by the folders' names."""
+    from mteb_ext.bases.predictions import NAMELESS
+
+    folder = folder.absolute()
     revision_folder = folder.parent.parent if folder.parent.name == _EXPERIMENTS else folder
-    by_folder = (revision_folder.parent.name.replace("__", "/"), revision_folder.name)
+    model = revision_folder.parent.name.replace("__", "/")
+    by_folder = (model or NAMELESS, revision_folder.name or NAMELESS)
     path = folder / MODEL_META
     if not path.exists():
         return by_folder
@@ -355,7 +367,7 @@ def _model(folder: Path) -> tuple[str, str]:
         logger.warning("%s is left out, and its folders' names are taken: %s", path, error)
         return by_folder
     name, revision = (
-        value if isinstance(value, str) else other
+        value if isinstance(value, str) and value.strip() else other
         for value, other in zip((meta.get("name"), meta.get("revision")), by_folder, strict=True)
     )
     options = meta.get("experiment_kwargs")

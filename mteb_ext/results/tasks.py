@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ def find_task(name: str, **options: Any) -> AbsTask:
 
     try:
         return mteb.get_task(name, **options)
-    except KeyError as error:
-        hint = str(error.args[0]).removeprefix("KeyError: ")
-        raise DataError(f"there is no task {name!r}. {hint}") from None
+    except KeyError:
+        from mteb_ext.loading import no_such_task
+
+        raise no_such_task(name) from None
     except Exception as error:  # a plugin's task may do anything
         raise DataError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
 
@@ -43,11 +45,8 @@ def known_task(name: str) -> AbsTask | None:
     try:
         return find_task(name)
     except DataError as error:
-        logger.warning(
-            "%s Its plugin may not be installed, or not be on MTEB_EXT_PATH, or MTEB_EXT_DISABLE "
-            "may be set. Results are shown as they stand in the files.",
-            error,
-        )
+        reason = "" if is_set(DISABLE) else "A plugin may be missing, or not be on MTEB_EXT_PATH. "
+        logger.warning("%s %sResults are shown as they stand in the files.", error, reason)
         return None
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
+from mteb_ext.names import did_you_mean
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -46,12 +48,27 @@ def tasks_of_benchmarks(names: Iterable[str]) -> list[str]:
     for name in names:
         try:
             benchmark = mteb.get_benchmark(name)
-        except KeyError as error:
-            raise DataError(f"there is no benchmark {name!r}. {error.args[0]}") from None
+        except KeyError:
+            raise _no_such_benchmark(name) from None
         found.update(dict.fromkeys(task.metadata.name for task in benchmark.tasks))
     return list(found)
 
 
+def _no_such_benchmark(name: str) -> DataError:
+    import mteb
+
+    if is_set(DISABLE):
+        return DataError(
+            f"mteb itself has no benchmark {name!r}, and {DISABLE} is set, which turns those of "
+            "mteb_ext and of its plugins off: unset it."
+        )
+    known = [benchmark.name for benchmark in mteb.get_benchmarks()]
+    return DataError(f"there is no benchmark {name!r}.{did_you_mean(name, known)}")
+
+
 def _check_names(task: str, what: str, asked: Sequence[str], there: Sequence[str]) -> None:
     if unknown := [name for name in asked if name not in there]:
-        raise DataError(f"{task} has no {what} {unknown[0]!r}; it has {', '.join(there)}.")
+        raise DataError(
+            f"{task} has no {what} {unknown[0]!r}; it has {', '.join(there)}."
+            f"{did_you_mean(unknown[0], there)}"
+        )

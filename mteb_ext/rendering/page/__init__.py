@@ -435,8 +435,9 @@ def _text_lines(text: str) -> str:
 def _packed(values: NDArray[np.float64]) -> Mapping[str, Any]:
     """Numbers as 16 bits each between the smallest and the largest: finer than a screen."""
     low, high = float(values.min()), float(values.max())
-    shares = (values - low) / ((high - low) or 1.0)
-    codes = np.rint(shares * _LEVELS).astype("<u2")
+    from mteb_ext.results.page_data import shares
+
+    codes = np.rint(shares(values) * _LEVELS).astype("<u2")
     return {"low": low, "high": high, "codes": base64.b64encode(codes.tobytes()).decode("ascii")}
 
 
