@@ -212,7 +212,7 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
             yield from _leaves(part, (*path, i))
     else:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        yield *path, float(value) if number else value
+        yield *path, float(str(value)) if number else value
 
 
 @contextmanager

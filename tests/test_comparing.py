@@ -349,6 +349,14 @@ def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
     assert "WikiQA.sample sample (sample)" in shown
 
 
+def test_names_in_csv_are_no_formulas(predictions):
+    compared = compare_runs(predictions)
+    pairs = compared.pairs.assign(first="=cmd()", difference=-0.5)
+    text = FORMATS["csv"](replace(compared, pairs=pairs))
+    assert set(pd.read_csv(io.StringIO(text))["first"]) == {"'=cmd()"}
+    assert set(pd.read_csv(io.StringIO(text))["difference"]) == {-0.5}
+
+
 def test_csv_and_json_hold_every_digit(predictions):
     compared = compare_runs([predictions])
     text = io.StringIO(FORMATS["csv"](compared))

@@ -60,6 +60,8 @@ def rows_of(frame, *columns):
         ([0.0, 0.25, 1.0], (0, 5), [0, 1.25, 5]),
         ([-2.0, 0.0, 2.0], (1, 5), [1, 3, 5]),
         ([300.0, 100.0, 200.0], (0, 4), [4, 0, 2]),
+        ([-1.6e308, 1.6e308, 0.0], (0, 4), [0, 4, 2]),  # their difference is beyond float64
+        ([5e-324, 0.0], (0, 4), [4, 0]),
     ],
 )
 def test_rescaling_brings_the_ends_to_those_of_the_scale(scores, scale, expected):

@@ -101,6 +101,13 @@ def test_a_definition_that_contradicts_its_protocol(discovered):
     assert "the protocol's headline is 'spearman'" in line
 
 
+def test_what_is_printed_at_import_goes_to_standard_error(discovered, capsys):
+    names, lines = discovered(loud="print('hello')\n" + textwrap.dedent(GOOD))
+    assert (names, lines) == (["MyWikiQA"], [])
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "hello\n")
+
+
 def test_only_an_interrupt_passes(discovered):
     with pytest.raises(KeyboardInterrupt):
         discovered(stopped="raise KeyboardInterrupt")

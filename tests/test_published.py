@@ -416,6 +416,9 @@ def test_every_task_of_the_package_is_known():
     [
         ("wikiQA", None, "Did you mean 'WikiQA'"),
         ("STS17", None, "known: .*STS17SemEval"),
+        (3, None, "3 is not a task"),
+        (["WikiQA"], None, "is not a task"),
+        (None, 3, "3 is not a published variant"),
         (None, "clean-242", "Did you mean 'clean-237'"),
         ("WikiQA", "clean-68", "task WikiQA; .*known: no-all-negative-243, clean-237"),
         ("TRECQA", "per-track", "task TRECQA; known: clean-68, raw-95"),

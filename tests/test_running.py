@@ -309,6 +309,30 @@ def test_a_damaged_stamp(tmp_path, content):
         read_stamp(tmp_path / "a.stamp")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("task", 5, "its task is 5"),
+        ("protocol", [], r"its protocol is \[\]"),
+        ("seconds", True, "its seconds is True"),
+        ("command", [1], "no texts"),
+        ("libraries", {"mteb": 2}, "no texts"),
+        ("other", 1, "does not hold what a stamp holds"),
+    ],
+)
+def test_a_stamp_that_holds_something_else(tmp_path, name, value, said):
+    stamp = {
+        **dict.fromkeys(("task", "dataset_revision", "model_name", "model_revision"), "a"),
+        **{"protocol": None, "predictions_sha256": None, "model": {}, "seconds": 1},
+        **{"command": [], "libraries": {}, "hardware": {}},
+    }
+    (tmp_path / "a.stamp").write_text(json.dumps(stamp))
+    read_stamp(tmp_path / "a.stamp")
+    (tmp_path / "a.stamp").write_text(json.dumps({**stamp, name: value}))
+    with pytest.raises(DataError, match=said):
+        read_stamp(tmp_path / "a.stamp")
+
+
 def test_what_is_finished_is_not_run_again(folder, capsys, monkeypatch):
     run(folder)
     before = found(folder)
@@ -556,6 +580,9 @@ def test_benchmarks_and_tasks_together(folder, capsys):
         (["-m", "./nowhere", "-t", "WikiQA"], "there is no folder ./nowhere"),
         (["--plan", "nowhere.toml"], "nowhere.toml is no readable plan"),
         (["--plan", "nowhere.toml", "-m", COSINE], "leave -m, -t and -b out"),
+        (["-m", COSINE, "-t", "WikiQA", "--dtype", "float16"], "is all code and has no options"),
+        (["-m", COSINE, "-t", "WikiQA", "--prompt", "query=x"], "is all code and has no options"),
+        (["-m", COSINE, "-t", "WikiQA", "--model-kwargs", '{"a": 1}'], "is all code and has"),
     ],
 )
 def test_wrong_plans(folder, arguments, message, capsys):
