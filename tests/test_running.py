@@ -34,6 +34,16 @@ COSINE, COUNT, WEIGHTED = (
 RANKING = ["WikiQA.sample", "TRECQA.sample"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def libraries_are_no_garbage():
+    """The worker collects garbage after each model; it need not look through the libraries."""
+    import sentence_transformers  # noqa: F401
+
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def cells_of(*costs):
     """Cells of models, whose tasks are a, b, c, …: a tuple of costs a model."""
     return [
@@ -325,6 +335,7 @@ def test_always_means_again(folder, capsys):
     assert "finished before" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_missing_subsets_are_added(folder, tmp_path):
     task = ["STS17SemEval.sample"]
     run(folder, "--eval-subsets", "3-es-es", "5-en-en", tasks=task)
@@ -408,6 +419,7 @@ def test_a_result_that_does_not_count_is_made_again(folder, damage):
     assert json.loads(path.read_text())["dataset_revision"] == "sample"
 
 
+@pytest.mark.slow
 def test_another_edition_of_private_data_is_finished_too(folder, no_data, capsys):
     from conftest import write_qabot
 
@@ -424,6 +436,7 @@ def test_another_edition_of_private_data_is_finished_too(folder, no_data, capsys
     assert "finished before" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_failures_do_not_stop_the_others_and_are_named(folder, tmp_path, capsys):
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "config.json").write_text('{"architectures": ["BertModel"]}')
@@ -466,6 +479,7 @@ def test_private_data_that_is_not_here_is_a_failure_that_says_where_to_get_it(fo
     assert len(found(folder)[0]) == 1
 
 
+@pytest.mark.slow
 def test_models_are_in_memory_one_at_a_time(folder, monkeypatch):
     alive = weakref.WeakSet()
     seen = []
@@ -483,6 +497,7 @@ def test_models_are_in_memory_one_at_a_time(folder, monkeypatch):
     assert seen == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_tasks_share_the_embeddings_of_a_text(folder, monkeypatch, minilm_folder):
     from sentence_transformers import SentenceTransformer
 
@@ -620,6 +635,7 @@ def test_durations(seconds, text):
     assert duration(seconds) == text
 
 
+@pytest.mark.slow
 def test_shards_together_are_the_whole(folder, tmp_path):
     models = [COSINE, COUNT, WEIGHTED]
     for number in (1, 2, 3):
