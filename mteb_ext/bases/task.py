@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_SUBSET = "default"
 SAMPLE_SUFFIX = ".sample"
+UNVERIFIED = "unverified-"  # begins the dataset revision of another edition than the paper's
 
 
 class PaperTask(AbsTask):
@@ -144,7 +145,7 @@ class PaperTask(AbsTask):
         except DataError as error:
             if not cls.editions_differ:
                 raise
-            found = f"unverified-{fingerprint(content)[:16]}"
+            found = f"{UNVERIFIED}{fingerprint(content)[:16]}"
             logger.warning(
                 "%s: this is not the paper's edition of the data. Its numbers do not compare with "
                 "published ones, and results carry the dataset revision %s. (%s)",

@@ -108,10 +108,6 @@ def file_sha256(path: Path) -> str | None:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _is_experiment(folder: Path) -> bool:
-    return folder.parent.name == _EXPERIMENTS
-
-
 @dataclass(frozen=True)
 class Place:
     """Which model's folder of which kind a file is in, in the layout of mteb and of this package.
@@ -130,7 +126,7 @@ class Place:
     def of(cls, path: Path) -> Place:
         """The place of a result, stamp or prediction file."""
         folder = path.absolute().parent
-        experiment = folder.name if _is_experiment(folder) else ""
+        experiment = folder.name if folder.parent.name == _EXPERIMENTS else ""
         if experiment:
             folder = folder.parent.parent
         return cls(folder.parent.name, folder.name, experiment)
@@ -143,8 +139,8 @@ class Place:
 
 def stamp_of_predictions(path: Path) -> Path:
     """Where the stamp of a prediction file is, by the layout of ``mteb-ext run``."""
-    place, root = Place.of(path), path.absolute().parents[2]
-    if _is_experiment(path.absolute().parent):
+    place, root = Place.of(path), path.absolute().parent.parent.parent
+    if place.experiment:
         root = root.parent.parent
     task = path.name.removesuffix("_predictions.json")
-    return place.below(root.with_name("results")) / f"{task}{SUFFIX}"
+    return place.below(root.parent / "results") / f"{task}{SUFFIX}"
