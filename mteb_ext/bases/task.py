@@ -247,17 +247,26 @@ class PaperTask(AbsTask):
                 remarks["quantised"],
             )
 
+    @classmethod
+    def has_open_licence(cls) -> bool:
+        """Whether the licence in the metadata is one under which the data may be passed on."""
+        licence = cls.metadata.license
+        return (
+            cls.metadata.is_public
+            and licence not in {None, "not specified"}
+            and "://" not in str(licence)
+        )
+
     def push_dataset_to_hub(self, repo_name: str, *args: Any, **kwargs: Any) -> None:
         """Push the data to a hub, where its licence lets it be passed on.
 
         Raises:
             ProtocolError: If the data is not public, or has no open licence.
         """
-        licence = self.metadata.license
-        if not self.metadata.is_public or licence in {None, "not specified"} or "://" in licence:
+        if not self.has_open_licence():
             raise ProtocolError(
-                f"{self.metadata.name} may not be passed on (licence: {licence}). Everybody gets "
-                f"the data from {self.metadata.reference}."
+                f"{self.metadata.name} may not be passed on (licence: {self.metadata.license}). "
+                f"Everybody gets the data from {self.metadata.reference}."
             )
         super().push_dataset_to_hub(repo_name, *args, **kwargs)
 
