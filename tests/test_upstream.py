@@ -192,6 +192,7 @@ def test_questions_that_the_headline_is_about(upstream, tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", [TwoLanguages, Answers, paper_task("TRECQA.sample")])
 def test_a_stock_task_loads_them_and_scores_them_alike(upstream, tmp_path, task):
     upstream.write(task, tmp_path)
@@ -248,11 +249,15 @@ def test_a_folder_appears_only_when_it_is_checked(upstream, tmp_path, monkeypatc
         (folder / "CHECK.md").write_text("alike", encoding="utf-8")
 
     monkeypatch.setattr(upstream, "check", passes)
+    monkeypatch.setitem(upstream.ASK_FIRST, "JACSTS.sample", "Ask the authors.")
     upstream.prepare("JACSTS.sample", tmp_path / "new" / "out", "a model")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["out"]
     out = tmp_path / "new" / "out"
     assert sorted(path.name for path in out.iterdir()) == ["CHECK.md", "dataset", "mteb"]
-    assert "alike" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "alike" in printed
+    assert "Ask the authors." in printed
+    assert "Ask the authors." in (out / "dataset" / "README.md").read_text("utf-8")
     with pytest.raises(MtebExtError, match="is there already, and nothing was written"):
         upstream.prepare("JACSTS.sample", out, "a model")
 
@@ -261,15 +266,21 @@ def test_compare(upstream):
     ours = [
         {"hf_subset": "a", "map": 0.5, "map_worst": 0.25, "map_best": 0.75},
         {"hf_subset": "b", "map": 0.25, "map_worst": 0.25, "map_best": 0.25},
+        {"hf_subset": "c", "map": 0.75, "map_worst": 0.5, "map_best": 1.0},
     ]
-    stock = [{"hf_subset": "b", "map_at_1000": 0.26}, {"hf_subset": "a", "map_at_1000": 0.74}]
+    stock = [
+        {"hf_subset": "b", "map_at_1000": 0.26},
+        {"hf_subset": "a", "map_at_1000": 0.74},
+        {"hf_subset": "c", "map_at_1000": 0.5},
+    ]
     found = upstream.compare(Answers, {"test": ours}, {"test": stock})
     assert [(row.name, row.ours, row.stock) for row in found] == [
         ("test, a", 0.5, 0.74),
         ("test, b", 0.25, 0.26),
-        ("task", 0.375, 0.5),
+        ("test, c", 0.75, 0.5),
+        ("task", 0.5, 0.5),
     ]
-    assert [row.agrees for row in found] == [True, False, True]
+    assert [row.agrees for row in found] == [True, False, True, True]
 
 
 def test_the_limits_of_a_task_are_named(upstream):
@@ -287,6 +298,16 @@ def test_the_statistics_that_ship(upstream, tmp_path, monkeypatch, capsys):
     file = tmp_path / "descriptive_stats" / "Answers.json"
     assert capsys.readouterr().out.strip() == str(file)
     assert json.loads(file.read_text("utf-8"))["test"]["num_queries"] == 4  # both averages
+
+
+def test_the_command(upstream, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["upstream.py", "WikiQA", "-o", str(tmp_path / "out")])
+    with pytest.raises(SystemExit, match="upstream: WikiQA is not written"):
+        upstream.main()
+    monkeypatch.setattr("sys.argv", ["upstream.py", "WikiQA"])
+    with pytest.raises(SystemExit):
+        upstream.main()
+    assert "name a task and an output folder" in capsys.readouterr().err
 
 
 @pytest.mark.process
@@ -314,9 +335,19 @@ def test_a_fresh_process_without_this_package(upstream, tmp_path, minilm_folder)
 @pytest.mark.process
 @pytest.mark.models
 @pytest.mark.real_data
-@pytest.mark.parametrize("name", ["JACSTS", "STS17SemEval", "WMT17Metrics"])
-def test_a_stock_mteb_gives_our_numbers(upstream, tmp_path, minilm_folder, name):
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("JACSTS", 0.7388),
+        ("STS17SemEval", 0.3874),
+        ("WMT17Metrics", 0.0),
+        ("WikiQA", 0.7219),  # written for the test only
+        ("TRECQA", 0.7443),
+    ],
+)
+def test_a_stock_mteb_gives_our_numbers(upstream, tmp_path, minilm_folder, name, expected):
     task = paper_task(name)
     upstream.write(task, tmp_path)
-    for row in upstream.check(task, tmp_path, str(minilm_folder)):
-        assert row.stock == pytest.approx(row.ours, abs=1e-5)
+    found = upstream.check(task, tmp_path, str(minilm_folder))
+    assert [row.stock for row in found] == pytest.approx([row.ours for row in found], abs=1e-5)
+    assert found[-1].ours == pytest.approx(expected, abs=5e-5)
