@@ -44,10 +44,10 @@ from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.results.gold import PairGold, QueryGold
 from mteb_ext.results.predictions import find_predictions
 from mteb_ext.results.reading import load_results
+from mteb_ext.results.stamps import read_stamp
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Options
 from mteb_ext.running.plan_files import read_plan
-from mteb_ext.running.stamp import read_stamp
 
 SAMPLES = Path(readers.__file__).parent / "samples"
 SECONDS_A_CASE = 5
@@ -328,6 +328,7 @@ def _prediction_values(files: Mapping[str, bytes]) -> _Values:
 
 
 _STAMP = {
+    "data_fingerprints": {"test/default": "0"}, "protocol_version": "1", "result_sha256": None,
     "task": "WikiQA", "dataset_revision": "1", "protocol": None, "model": {"model": "a/b"},
     "model_name": "a/b", "model_revision": "1", "predictions_sha256": "0" * 64, "seconds": 1.5,
     "command": ["mteb-ext", "run"], "libraries": {"mteb": "2.26.24"}, "hardware": {"cpus": 2},
