@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import io
 import json
 import os
@@ -840,3 +841,13 @@ def test_processes_find_what_one_does(folder, tmp_path, capsys):
     assert capsys.readouterr().out.count(": map ") == 6
     run(tmp_path / "one", models=models)
     assert found(folder) == found(tmp_path / "one")
+
+
+def test_without_torch_a_run_says_what_is_missing(folder, capsys, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "torch" else find(name, *a)
+    )
+    assert run(folder) == 1
+    assert "a model needs torch, which mteb-core leaves out" in capsys.readouterr().err
+    assert not folder.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import re
 import sys
@@ -194,6 +195,7 @@ def _run(arguments: argparse.Namespace) -> None:
     if arguments.dry_run:
         _show(plan, _chosen(cells, arguments.shard), store)
         return
+    _check_torch()
     store.check()
     _do(plan, _chosen(cells, arguments.shard), store, arguments)
 
@@ -223,6 +225,16 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         arguments.predictions,
     )
     return Plan(with_distinct_names(models), tuple(dict.fromkeys(tasks)), options)
+
+
+def _check_torch() -> None:
+    """See that models can be run at all.
+
+    Raises:
+        RunError: If mteb is installed without what models need.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise RunError("a model needs torch, which mteb-core leaves out: pip install mteb.")
 
 
 def _check_trust(plan: Plan, *, trusted: bool) -> None:
