@@ -190,8 +190,11 @@ def kill_at_random(name: str, kills: int, seed: int, folder: Path, host: str) ->
         outcome.killed += ended(pid) == -signal.SIGKILL
         if status := ended(start(command, here, host)):
             outcome.faults.append(f"{name} killed after {moment:.2f} s then ended with {status}")
-        elif left_in(here) != expected:
-            outcome.faults.append(f"{name} killed after {moment:.2f} s then left something else")
+        elif (left := left_in(here)) != expected:
+            other = [n for n in {*left, *expected} if left.get(n) != expected.get(n)]
+            outcome.faults.append(
+                f"{name} killed after {moment:.2f} s then left another {min(other)}"
+            )
         hidden = (path for path in here.rglob(".*") if path.is_file() and path.suffix != ".lock")
         outcome.left += len(list(hidden))
     return outcome

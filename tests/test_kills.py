@@ -39,5 +39,5 @@ def test_what_is_left_differently_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setitem(kill_test.COMMANDS, "fetch", once)
     monkeypatch.setattr(kill_test.Random, "uniform", lambda self, low, high: 0.5)
     outcome = kill_test.kill_at_random("fetch", 1, 0, tmp_path, "")
-    assert outcome.faults == ["fetch killed after 0.50 s then left something else"]
+    assert outcome.faults == ["fetch killed after 0.50 s then left another a"]
     assert outcome.killed == 0  # it had ended

@@ -851,3 +851,14 @@ def test_without_torch_a_run_says_what_is_missing(folder, capsys, monkeypatch):
     assert run(folder) == 1
     assert "a model needs torch, which mteb-core leaves out" in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_a_cell_that_was_killed_before_its_result_was_there_is_noted_once(folder):
+    assert run(folder, tasks=["WikiQA.sample"]) == 0
+    place = folder / "results" / "mteb-ext__token-cosine" / "1"
+    noted = (place / "run_settings.jsonl").read_text()
+    (place / "WikiQA.sample.json").unlink()  # which is moved into place last
+    assert run(folder, tasks=["WikiQA.sample"]) == 0
+    assert (place / "run_settings.jsonl").read_text() == noted
+    assert run(folder, "--batch-size", "4", "--overwrite-strategy", "always") == 0
+    assert len((place / "run_settings.jsonl").read_text().splitlines()) == 1 + len(RANKING)
