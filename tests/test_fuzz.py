@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mteb_ext.data import readers
+from mteb_ext.data import json_files, readers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 import fuzz
@@ -87,3 +88,14 @@ def test_every_public_reader_is_fuzzed():
     for name in vars(readers):
         if name.startswith("read_"):
             assert f"readers.{name}" in source
+
+
+@pytest.mark.parametrize("unit", ['{"":{"":{}}},', '{"":0},', "[],", "0,", "0.1234567,"])
+def test_json_takes_at_most_forty_times_the_memory_of_the_file(unit, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(f"[{unit * 20_000}0]")
+    tracemalloc.start()
+    json_files.read_json(path, parse_int=float)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * path.stat().st_size

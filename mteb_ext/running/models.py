@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mteb.models import ModelMeta, MTEBModels
 
 _NAME = re.compile(r"[^/\s]+/[^/\s]+")
+_REVISION = re.compile(r"(?!\.+$)[\w.+=-]+")
 _TRUST = (
     "needs code that comes with the model. Look at it, and say --trust-remote-code "
     "(trust_remote_code=True) to run it."
@@ -81,6 +82,11 @@ class ModelSpec:
             raise ModelError(f"{self.model}: its model_kwargs set trust_remote_code. It {_TRUST}")
         if self.name is not None and not _NAME.fullmatch(self.name):
             raise ModelError(f"the name {self.name!r} is not like organisation/model.")
+        if self.revision is not None and not _REVISION.fullmatch(self.revision):
+            raise ModelError(
+                f"{self.model}: the revision {self.revision!r} cannot be the name of a folder of "
+                "results. Name the commit."
+            )
         if self.folder:
             kind_of_folder(self.folder, self.kind)
             if needs_own_code(self.folder) and not self.trust_remote_code:
