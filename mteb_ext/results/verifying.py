@@ -211,7 +211,7 @@ def _stamp(result: FoundResult) -> Iterator[Finding]:
                 "no-stamp",
                 "there is no stamp beside it, as 'mteb run' leaves none: nothing says which "
                 "versions, data and hardware made it.",
-                f"Nothing has to be done; 'mteb-ext run' leaves one. {result.run_again}",
+                "Nothing has to be done; 'mteb-ext run' leaves one.",
             )
         return
     stated = (stamp.task, stamp.model_name, stamp.model_revision, stamp.dataset_revision)
