@@ -89,6 +89,13 @@ class Store:
             return None
         return result if result.dataset_revision == _data_revision(task, result) else None
 
+    def seconds(self, meta: ModelMeta, task: str) -> float:
+        """How long a finished cell took, by its stamp; 0 where it has none."""
+        try:
+            return float(stamps.read_stamp(self.stamp(meta, task)).seconds)
+        except (DataError, TypeError, ValueError):
+            return 0.0
+
     @contextmanager
     def claim(self, meta: ModelMeta, task: str, *, wait: bool = False) -> Iterator[Path | None]:
         """Hold a cell while it is run.
