@@ -264,7 +264,7 @@ def missing_subset(folder):
 def removed_language(folder):
     path = result_of(folder)
     edit(path, lambda c: entry(c, "b")["languages"].remove("deu-Latn"))
-    return path, "other-languages", "['eng-Latn'], and eng-Latn, deu-Latn in the task"
+    return path, "other-languages", "are 'eng-Latn', and eng-Latn, deu-Latn in"
 
 
 def no_revision(folder):
@@ -609,6 +609,25 @@ def empty(path):
     path.write_bytes(b"")
 
 
+def deep(value):
+    """A list that can just be read."""
+    for _ in range(600):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("key", ["main_score", "map", "languages", "hf_subset", "more"])
+def test_nested_values_in_a_result(folder, key):
+    edit(result_of(folder, QUESTIONS), lambda c: c["scores"]["test"][0].update({key: deep(0.5)}))
+    assert codes(folder) - {"stray-predictions", "stray-stamp"}
+
+
+def test_nested_values_in_predictions(folder):
+    edit(predictions_of(folder, QUESTIONS), lambda c: c["default"].update(test=deep(0.5)))
+    edit(predictions_of(folder), lambda c: c["a"]["test"].update(cosine_scores=deep(0.5)))
+    assert {"unfit-predictions"} <= codes(folder)
+
+
 HOSTILE = (nested, numbers, surrogates, binary, empty)
 
 
@@ -706,6 +725,20 @@ def test_data_that_is_not_here(folder, no_data, monkeypatch):
     assert found["no-data"].level == "warning"
     assert "SDJC" in found["no-data"].reason
     assert verdict(folder, "QABot", COSINE) == "unverified"
+
+
+def test_data_of_another_edition_than_the_results(folder, no_data):
+    write_qabot(no_data)
+    run(folder, models=[COSINE], tasks=["QABot"])
+    (no_data / "qabot/1/question.txt").write_text("another question")
+    found = {f.code: f for f in findings(folder)}
+    assert set(found) == {"no-data", "unverified-data", "other-data"}
+    assert "of the revision unverified-" in found["no-data"].reason
+    edit(  # claimed to be the paper's
+        result_of(folder, "QABot", COSINE),
+        lambda c: c.update(dataset_revision=mteb.get_task("QABot").metadata.revision),
+    )
+    assert verdict(folder, "QABot", COSINE) == "failed"
 
 
 def test_an_unknown_split(folder):

@@ -123,7 +123,11 @@ class KeptPredictions:
         if path.stat().st_size > _LARGEST_PREDICTIONS:
             raise DataError(f"it is larger than {_LARGEST_PREDICTIONS >> 30} GB.")
         held = read_file(path)
-        digest = hashlib.sha256(json.dumps(held.scores, sort_keys=True).encode()).hexdigest()
+        try:
+            content = json.dumps(held.scores, sort_keys=True)
+        except RecursionError as error:
+            raise DataError("it is nested too deeply.") from error
+        digest = hashlib.sha256(content.encode()).hexdigest()
         names = (held.task, held.model, held.revision, held.dataset_revision)
         return cls(path, *names, str(file_sha256(path)), digest)
 

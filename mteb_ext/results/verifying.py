@@ -22,6 +22,7 @@ from mteb_ext.results.inventory import (
     is_ours,
 )
 from mteb_ext.results.predictions import read_file
+from mteb_ext.results.reading import brief
 from mteb_ext.results.repository_rules import rule_findings
 from mteb_ext.results.rescoring import Rescored, headline_interval, rescore
 from mteb_ext.results.stamps import SUFFIX, Place, file_sha256
@@ -55,7 +56,9 @@ def verify_results(
     held = Inventory.of(names)
     before = None if against is None else Path(against)
     checks = _Checks(held)
-    found = [*held.findings, *rule_findings(held.results, before), *checks.findings()]
+    found = list(
+        dict.fromkeys([*held.findings, *rule_findings(held.results, before), *checks.findings()])
+    )
     found.sort(key=lambda f: (_LEVELS.index(f.level), str(f.file), f.code))
     return VerifyReport(found, _verdicts(found, held, checks.recomputed))
 
@@ -293,11 +296,13 @@ def _protocol(result: FoundResult) -> Iterator[Finding]:
             reason = f"the task has no {split}, {unknown[0]}."
             yield result.finding("unknown-subset", reason, result.run_again)
     for split, subset, entry in entries(result.file):
-        expected = task.metadata.hf_subsets_to_langscripts.get(subset)
-        if expected is not None and entry.get("languages") != expected:
+        expected = task.metadata.hf_subsets_to_langscripts.get(subset, [])
+        stated = entry.get("languages")
+        names = [brief(n) for n in stated] if isinstance(stated, list) else [brief(stated)]
+        if expected and names != [brief(name) for name in expected]:
             yield result.finding(
                 "other-languages",
-                f"the languages of {split}, {subset} are {entry.get('languages')}, and "
+                f"the languages of {split}, {subset} are {', '.join(names)}, and "
                 f"{', '.join(expected)} in the task.",
                 result.run_again,
             )
@@ -379,6 +384,11 @@ class _Recomputation:
         yield from self._fingerprints(task, split)
         if task.metadata.revision != result.file.dataset_revision:
             self._computed = False
+            yield result.finding(
+                "no-data",
+                f"not verifiable here: the data here is of the revision {task.metadata.revision}.",
+                "Put the data of the result there, and verify again.",
+            )
             return
         there = {entry["hf_subset"]: entry for entry in result.file.scores[split]}
         found: dict[str, Rescored] = {}
@@ -434,7 +444,7 @@ class _Recomputation:
         stated = {k: v for k, v in entry.items() if isinstance(v, float)}
         expected = {**scores, **{k: v for k, v in interval.items() if k in entry}}
         wrong = [
-            f"{name} is {entry[name]!r} and comes out as {value:.6f}"
+            f"{name} is {brief(entry[name])} and comes out as {value:.6f}"
             for name, value in expected.items()
             if name in entry and not _agree(entry[name], value)
         ]
@@ -462,13 +472,20 @@ def _twice(results: Sequence[FoundResult]) -> Iterator[Finding]:
     """The same result in several files."""
     for same in by_key(results).values():
         for result in same[1:]:
-            agree = result.file.scores == same[0].file.scores
+            agree = _numbers(result) == _numbers(same[0])
             yield result.finding(
                 "duplicate" if agree else "contradiction",
                 f"{same[0].file.path} is of the same model, revision and task"
                 + (", with the same scores." if agree else ", with other scores."),
                 "Keep the one that is right, and remove the other.",
             )
+
+
+def _numbers(result: FoundResult) -> dict[tuple[str, str], dict[str, float]]:
+    return {
+        (split, subset): {k: v for k, v in entry.items() if isinstance(v, float)}
+        for split, subset, entry in entries(result.file)
+    }
 
 
 def _alike(files: Sequence[KeptPredictions]) -> Iterator[Finding]:
