@@ -139,6 +139,7 @@ class Inventory:
     Attributes:
         results: The results.
         predictions: The prediction files of this package's tasks and of plugins on its bases.
+        others: The prediction files of other tasks, by place and task: what they hold is not read.
         findings: What does not belong, or cannot be read.
         damaged: Places and tasks of damaged files.
         tasks: The task of each name, or why there is none.
@@ -146,6 +147,7 @@ class Inventory:
 
     results: list[FoundResult] = field(default_factory=list)
     predictions: list[KeptPredictions] = field(default_factory=list)
+    others: dict[tuple[Place, str], Path] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     damaged: set[tuple[Place, str]] = field(default_factory=set)
     tasks: dict[str, tuple[AbsTask | None, str]] = field(default_factory=dict)
@@ -248,6 +250,7 @@ class Inventory:
         for path in paths:
             name = path.name.removesuffix(PREDICTIONS)
             if not is_ours(self._task(name)[0]):
+                self.others[Place.of(path), name] = path
                 continue
             try:
                 self.predictions.append(KeptPredictions.read(path))

@@ -124,6 +124,7 @@ class _Checks:
                     yield from self._scores(result, data)
                 else:
                     yield from _form(result)
+                    yield from self._other_predictions(result)
         yield from _twice(self._held.results)
         yield from _alike(self._held.predictions)
         yield from self._stray()
@@ -153,6 +154,13 @@ class _Checks:
             proven = proven and computed
         if proven:
             self.recomputed.add(result.file.path)
+
+    def _other_predictions(self, result: FoundResult) -> Iterator[Finding]:
+        """Whether the predictions of another package's task are those that the stamp names."""
+        path = self._held.others.get((result.place, result.file.task))
+        stamped = result.stamp and result.stamp.predictions_sha256
+        if path and stamped and file_sha256(path) != stamped:
+            yield _changed_predictions(result, path)
 
     def _predictions_of(self, result: FoundResult) -> list[KeptPredictions]:
         """The files at the result's place, and others that say that they are of its model."""
@@ -352,11 +360,7 @@ class _Recomputation:
             )
             return False
         if result.stamp and result.stamp.predictions_sha256 not in {None, file.sha256}:
-            yield self._of_file(
-                "changed-predictions",
-                f"its sha256 is not the one that {result.file.task}{SUFFIX} names: it was changed "
-                "after the run, or is of another one.",
-            )
+            yield _changed_predictions(result, file.path)
         scores = read_file(file.path).scores
         for split in result.file.scores:
             yield from self._split(split, {s: by.get(split) for s, by in scores.items()})
@@ -466,6 +470,16 @@ class _Recomputation:
 
 def _agree(stated: object, computed: float) -> bool:
     return isinstance(stated, float) and abs(stated - computed) <= TOLERANCE
+
+
+def _changed_predictions(result: FoundResult, path: Path) -> Finding:
+    return result.finding(
+        "changed-predictions",
+        f"its sha256 is not the one that {result.file.task}{SUFFIX} names: it was changed after "
+        "the run, or is of another one.",
+        result.run_again,
+        path,
+    )
 
 
 def _twice(results: Sequence[FoundResult]) -> Iterator[Finding]:
