@@ -21,7 +21,7 @@ import mteb_ext
 from mteb_ext.cli import _parser, main
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
-from mteb_ext.results import verifying
+from mteb_ext.results import rescoring
 from mteb_ext.results.cells import find_runs, load_cells
 from mteb_ext.results.findings import CODES
 from mteb_ext.results.ties import tie_ranges
@@ -182,11 +182,35 @@ def test_the_papers_data_is_verified(tmp_path):
     assert report.verdicts == {(m, "1", t): "verified" for m in (COSINE, BLEU) for t in tasks}
 
 
+@pytest.mark.parametrize("below", ["results", "results/made-up__letters/1"])
+def test_predictions_beside_the_folder_are_found(folder, below, monkeypatch):
+    assert codes(folder / below) == set()
+    monkeypatch.chdir(folder / below)
+    assert codes(".") == set()
+    edit(predictions_of(folder), lambda c: c["a"]["test"].update(cosine_scores=[0.5] * 12))
+    assert codes(".") == {"changed-predictions", "unfit-predictions"}
+
+
 def test_predictions_elsewhere_are_found_where_they_are_named(made_up, tmp_path):
     out, kept = tmp_path / "out", tmp_path / "kept"
     run(out, "--prediction-folder", str(kept), models=[LETTERS_NAME], tasks=[QUESTIONS])
     assert codes(out, kept) == set()
     assert codes(out) == {"no-predictions"}
+
+
+def test_a_model_with_other_options_is_another(made_up, tmp_path):
+    out = tmp_path / "out"
+    options = ("--model-kwargs", '{"side": "left"}')
+    for more in ((), options):
+        run(out, *more, models=[LETTERS_NAME], tasks=[QUESTIONS])
+    assert codes(out) == set()
+    named = f"{LETTERS_NAME} (side=left)"
+    verdicts = {(LETTERS_NAME, "1", QUESTIONS): "verified", (named, "1", QUESTIONS): "verified"}
+    assert mteb_ext.verify_results(out).verdicts == verdicts
+    [path] = (out / "predictions").rglob("experiments/*/*.json")
+    edit(path, lambda c: c["default"]["test"]["q0"].update({"q0/1": 9.0}))
+    assert {f.model for f in findings(out)} == {named}
+    assert main(["compare", str(out)]) == 1
 
 
 def test_a_run_of_mteb_itself_has_no_stamp_and_is_verified(made_up, tmp_path):
@@ -344,7 +368,7 @@ def test_one_digit_of_any_score(folder, key):
 
 @pytest.mark.parametrize("change", [lambda v: v + 0.01, str, lambda v: None, lambda v: True])
 def test_every_number_of_a_result_is_computed_again(folder, monkeypatch, change):
-    monkeypatch.setattr(verifying, "_SHOWN", 1000)
+    monkeypatch.setattr(rescoring, "_SHOWN", 1000)
     numbers = set()
 
     def change_all(content):

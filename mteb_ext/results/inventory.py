@@ -25,7 +25,14 @@ from mteb_ext.results.reading import (
     read_json,
     storable,
 )
-from mteb_ext.results.stamps import SUFFIX, Place, Stamp, file_sha256, read_stamp
+from mteb_ext.results.stamps import (
+    SUFFIX,
+    Place,
+    Stamp,
+    file_sha256,
+    predictions_of_result,
+    read_stamp,
+)
 from mteb_ext.results.tasks import find_task
 
 if TYPE_CHECKING:
@@ -172,7 +179,12 @@ class Inventory:
         for path in paths:
             if path.parent in models:
                 found._look_at(path)
-        found._add_predictions([p for p in candidates if p.name.endswith(PREDICTIONS)])
+        kept = {p.absolute(): p for p in candidates if p.name.endswith(PREDICTIONS)}
+        for result in found.results:  # where nothing but results is named
+            usual = predictions_of_result(result.file.path)
+            if usual.is_file():
+                kept.setdefault(usual, usual)
+        found._add_predictions([*kept.values()])
         found._add_stray_stamps(stamps)
         return found
 

@@ -143,8 +143,18 @@ class Place:
 
 def stamp_of_predictions(path: Path) -> Path:
     """Where the stamp of a prediction file is, by the layout of ``mteb-ext run``."""
+    task = path.name.removesuffix("_predictions.json")
+    return _across(path, "results") / f"{task}{SUFFIX}"
+
+
+def predictions_of_result(path: Path) -> Path:
+    """Where the prediction file of a result is, by the layout of ``mteb-ext run``."""
+    return _across(path, "predictions") / f"{path.stem}_predictions.json"
+
+
+def _across(path: Path, name: str) -> Path:
+    """The same place as a file's, below the folder of a name beside its own."""
     place, root = Place.of(path), path.absolute().parent.parent.parent
     if place.experiment:
         root = root.parent.parent
-    task = path.name.removesuffix("_predictions.json")
-    return place.below(root.parent / "results") / f"{task}{SUFFIX}"
+    return place.below(root.parent / name)
