@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import mteb
@@ -18,9 +19,12 @@ from mteb.models.model_implementations import MODEL_REGISTRY
 from test_running import run
 
 import mteb_ext
+from mteb_ext.bases import PaperTask
 from mteb_ext.cli import _parser, main
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
+from mteb_ext.plugins import own_tasks
+from mteb_ext.protocol import QuestionFilter, protocol_version
 from mteb_ext.results import rescoring
 from mteb_ext.results.cells import find_runs, load_cells
 from mteb_ext.results.findings import CODES
@@ -33,6 +37,18 @@ LETTERS_NAME, COSINE, BLEU, COUNT, WEIGHTED = (
     *(f"mteb-ext/{name}" for name in ("word-count", "weighted-word-count")),
 )
 DRAWS, FEWEST = significance._DRAWS, significance._FEWEST
+VERSIONS = {
+    "JACSTS": "8f92b0fdea3c670c",
+    "QABot": "16a49259e70aa63d",
+    "STS17SemEval": "5eba22593655f299",
+    "STS17SemEvalTurkish": "5eba22593655f299",
+    "STSBenchmarkSemEval": "5eba22593655f299",
+    "TRECQA": "64a8f898f1e2bf93",
+    "TRECQAUnmasked": "64a8f898f1e2bf93",
+    "WikiQA": "120750c2c0738a20",
+    "WMT17Metrics": "5eba22593655f299",
+    "WMT17MetricsQE": "5eba22593655f299",
+}
 MADE_UP = Path(__file__).parent / "made_up"
 ROOT = Path(__file__).parent.parent
 
@@ -548,6 +564,38 @@ def test_the_stamp_names_the_data_and_the_protocol(folder):
     assert set(task.fingerprints) == {"test/a", "test/b"}
     assert stamp["result_sha256"] == hashlib.sha256(result_of(folder).read_bytes()).hexdigest()
     assert len(stamp["protocol_version"]) == 16
+
+
+def test_a_protocols_version_changes_with_what_it_demands():
+    ranking, pairs = MadeUpQuestions.protocol, MadeUpPairs.protocol
+    changed = [
+        ranking,
+        replace(ranking, headline="mrr"),
+        replace(ranking, keep=QuestionFilter.BOTH),
+        replace(ranking, also=None),
+        replace(ranking, also=replace(ranking.also, name="other")),
+        replace(ranking, also=replace(ranking.also, keep=QuestionFilter.ANSWERED)),
+        replace(ranking, cutoffs=(1, 5)),
+        replace(ranking, symmetric=True),
+        replace(ranking, unfiltered=frozenset({"train"})),
+        pairs,
+        replace(pairs, headline="spearman"),
+    ]
+    assert len({protocol_version(protocol) for protocol in changed}) == len(changed)
+    for protocol in (ranking, pairs):
+        alike = replace(protocol, source="another edition of the paper", facts={})
+        assert protocol_version(alike) == protocol_version(protocol)
+    assert protocol_version(replace(ranking, cutoffs=[1])) == protocol_version(ranking)
+
+
+def test_the_versions_of_our_protocols():
+    """A change of a protocol makes all results under the old one stale: say so in CHANGELOG.md."""
+    versions = {
+        task.metadata.name: protocol_version(task.protocol)
+        for task in own_tasks()
+        if issubclass(task, PaperTask)
+    }
+    assert versions == VERSIONS
 
 
 def test_other_data_under_the_same_revision(folder, monkeypatch):
