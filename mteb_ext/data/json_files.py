@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,23 @@ from typing import Any
 from mteb_ext.errors import DataError
 
 
-def read_json(path: Path, parse_int: Callable[[str], int | float] = int) -> Any:  # noqa: ANN401
+def read_json(
+    path: Path, parse_int: Callable[[str], int | float] = int, largest: float = math.inf
+) -> Any:  # noqa: ANN401
     """Read a JSON file of any content.
 
     Args:
         path: The file.
         parse_int: What becomes of whole numbers.
+        largest: How many bytes it may have.
 
     Raises:
-        DataError: If it cannot be read or is not JSON. The message says what is wrong with it, and
-            leaves it to the caller to name the file.
+        DataError: If it cannot be read, is larger, or is not JSON. The message says what is wrong
+            with it, and leaves it to the caller to name the file.
     """
     try:
+        if path.stat().st_size > largest:
+            raise DataError(f"it is larger than {int(largest) >> 20} MB, and no such file is.")
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"it is no UTF-8 text from byte {error.start} on.") from error

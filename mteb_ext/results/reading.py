@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.data import json_files
@@ -185,13 +186,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
         DataError: If it cannot be read, is larger than a result can be, or is not JSON.
     """
     try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise DataError(f"it cannot be read ({error.strerror}).") from error
-    if size > _LARGEST:
-        raise DataError(f"it is larger than {_LARGEST >> 20} MB, and no result file is.")
-    try:
-        return json_files.read_json(path, parse_int=float)
+        return json_files.read_json(path, parse_int=float, largest=_LARGEST)
     except DataError as error:
         raise DataError(
             f"{error} A run that was killed may have left it so; remove it and run again."
@@ -290,6 +285,11 @@ def _check_range(split: str, entries: list[Mapping[str, Any]]) -> None:
             )
 
 
+def brief(value: object) -> str:
+    """A value from a JSON file as a few characters; whatever is nested is not looked into."""
+    return type(value).__name__ if isinstance(value, (list, dict)) else shorten(repr(value), 40)
+
+
 def _check_entries(split: str, entries: object) -> None:
     if not isinstance(entries, list) or not entries:
         raise DataError(f"it holds no scores of {split}.")
@@ -300,7 +300,8 @@ def _check_entries(split: str, entries: object) -> None:
         score = entry.get(MAIN_SCORE)
         if not (isinstance(score, float) and math.isfinite(score)):
             raise DataError(
-                f"main_score of {split}, {subset} is {score!r}, no number. Remove it and run again."
+                f"main_score of {split}, {subset} is {brief(score)}, no number. Remove it and run "
+                "again."
             )
     names = [entry["hf_subset"] for entry in entries]
     if len(set(names)) < len(names):

@@ -14,6 +14,7 @@ from mteb_ext.errors import DataError
 
 SUFFIX = ".stamp"  # not .json: mteb takes every JSON file there for a result
 _EXPERIMENTS = "experiments"  # mteb's folder, in a revision's, of runs with other options
+_LARGEST = 10 << 20  # bytes
 _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("task", "dataset_revision", "model_name", "model_revision"), (str,)),
     **dict.fromkeys(("protocol", "protocol_version"), (str, type(None))),
@@ -75,7 +76,7 @@ def read_stamp(path: Path) -> Stamp:
         DataError: If it is missing, damaged, or of an older version of this package.
     """
     try:
-        content = read_json(path)
+        content = read_json(path, largest=_LARGEST)
         _check(content)
     except DataError as error:
         raise DataError(
@@ -146,8 +147,18 @@ class Place:
 
 def stamp_of_predictions(path: Path) -> Path:
     """Where the stamp of a prediction file is, by the layout of ``mteb-ext run``."""
+    task = path.name.removesuffix("_predictions.json")
+    return _across(path, "results") / f"{task}{SUFFIX}"
+
+
+def predictions_of_result(path: Path) -> Path:
+    """Where the prediction file of a result is, by the layout of ``mteb-ext run``."""
+    return _across(path, "predictions") / f"{path.stem}_predictions.json"
+
+
+def _across(path: Path, name: str) -> Path:
+    """The same place as a file's, below the folder of a name beside its own."""
     place, root = Place.of(path), path.absolute().parent.parent.parent
     if place.experiment:
         root = root.parent.parent
-    task = path.name.removesuffix("_predictions.json")
-    return place.below(root.parent / "results") / f"{task}{SUFFIX}"
+    return place.below(root.parent / name)
