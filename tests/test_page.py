@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -27,6 +28,7 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 from mteb_ext import load_results
 from mteb_ext.cli import main
 from mteb_ext.errors import MtebExtError
+from mteb_ext.rendering import page as page_module
 from mteb_ext.rendering.text import printable
 from mteb_ext.results.page_data import Scatter, page_data, rescale
 
@@ -92,6 +94,23 @@ def test_share_within_one_point_of_gold(two_models):
     assert scatter.gold.tolist() == [0, 1, 2, 5]
     assert scatter.scores["test/a"].tolist() == [0.1, 0.2, 0.9, 1.1]
     assert data.remarks == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "scatters"),
+    [([0.5] * 4, 0), ([-1.7e308, 1.7e308, 0.0, 1e308], 1), ([5e-324, 0.0, 0.0, 0.0], 1)],
+)
+def test_scores_without_spread_or_at_the_end_of_all_floats(two_models, scores, scatters):
+    path = two_models / "p" / "a" / "StockSTS_predictions.json"
+    held = json.loads(path.read_text())
+    path.write_text(json.dumps({**held, "default": {"test": {"cosine_scores": scores}}}))
+    with warnings.catch_warnings(action="error", category=RuntimeWarning):
+        data = data_of(two_models)
+        shown = page_module._packed(np.array(scores))
+    assert len(data.scatters) == scatters  # without a correlation there is nothing to draw
+    codes = np.frombuffer(base64.b64decode(shown["codes"]), "<u2")
+    assert codes.max() == (65535 if scatters else 0)
+    assert codes.min() == 0
 
 
 def test_exactly_one_point_is_within(two_models, monkeypatch):
