@@ -374,7 +374,7 @@ def test_something_else_in_the_place_of_a_file(pinned, host, kind):
         pinned.mkdir()
     else:
         pinned.symlink_to(pinned if kind == "loop" else "nowhere")
-    said = "is not a file" if kind == "folder" else "is a link that leads to nothing"
+    said = "is a folder" if kind == "folder" else "is a link that leads to nothing"
     with pytest.raises(DataError, match=f"{NAME} {said}"):
         UpstreamFiles.file(REPOSITORY, NAME)
     assert host.requests == 0

@@ -90,7 +90,9 @@ class UpstreamFiles:
             )
         path = data_folder() / key
         if not path.is_file():
-            _check_absent(path)
+            if path.is_dir():
+                raise DataError(f"{path} is a folder. Remove it, and put the file there.")
+            _check_link(path)
             _fetch(key)
         elif _sha256(path) != registry()[key]:
             raise DataError(
@@ -123,20 +125,21 @@ class SampleFiles:
 
 def _existing(path: Path, how_to_get: str) -> Path:
     if not path.exists():
-        _check_absent(path)
+        _check_link(path)
         raise DataNotProvidedError(f"{path} does not exist. {how_to_get}")
     return path
 
 
-def _check_absent(path: Path) -> None:
-    """See that a path that holds no data is free.
+def _check_link(path: Path) -> None:
+    """See that a path is no link to nothing, or to itself.
 
     Raises:
-        DataError: If something else stands there.
+        DataError: If it is.
     """
-    if os.path.lexists(path):
-        what = "a link that leads to nothing" if path.is_symlink() else "not a file"
-        raise DataError(f"{path} is {what}. Remove it, or put the file there.")
+    if path.is_symlink() and not path.exists():
+        raise DataError(
+            f"{path} is a link that leads to nothing. Remove it, or put the file there."
+        )
 
 
 def data_folder() -> Path:
