@@ -39,13 +39,13 @@ def files(folder):
 
 def german():
     """A locale with a decimal comma, where there is one."""
+    before = locale.setlocale(locale.LC_NUMERIC)
     for name in ("de_DE.UTF-8", "de_DE.utf8", "de_DE"):
         try:
-            locale.setlocale(locale.LC_ALL, name)
+            locale.setlocale(locale.LC_NUMERIC, name)
         except locale.Error:
             continue
-        finally:
-            locale.setlocale(locale.LC_ALL, "C")
+        locale.setlocale(locale.LC_NUMERIC, before)
         return name
     return "C.UTF-8"
 

@@ -130,7 +130,7 @@ def another_revisions_folder(folder):
 def no_such_task(folder):
     edit(result(folder), lambda c: c.update(task_name="StockLanguage"))
     result(folder).rename(place(folder) / "StockLanguage.json")
-    return "error", "unknown-task", "Did you mean"
+    return "error", "unknown-task", "there is no task 'StockLanguage'"
 
 
 def another_tasks_name(folder):
