@@ -304,7 +304,7 @@ def missing_subset(folder):
 def removed_language(folder):
     path = result_of(folder)
     edit(path, lambda c: entry(c, "b")["languages"].remove("deu-Latn"))
-    return path, "other-languages", "are 'eng-Latn', and eng-Latn, deu-Latn in"
+    return path, "other-languages", "'eng-Latn' in test, b, not 'eng-Latn', 'deu-Latn'."
 
 
 def no_revision(folder):
@@ -843,6 +843,14 @@ def test_the_command_shows_verdicts_and_findings(folder, capsys):
     captured = capsys.readouterr()
     assert "7 verified, 0 unverified, 1 failed." in captured.out
     assert captured.err.splitlines() == ["mteb-ext: 1 files have errors."]
+
+
+def test_notes_that_are_alike_share_a_line(folder, capsys):
+    for stamp in folder.rglob("*.stamp"):
+        stamp.unlink()
+    assert main(["verify", str(folder)]) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "no-stamp" in line]
+    assert " and 7 more " in line
 
 
 def test_json_for_programs(folder, capsys):
