@@ -475,8 +475,12 @@ def test_predictions_of_pairs_that_do_not_fit(folder, scores):
 
 
 def test_two_kinds_of_similarity_in_one_file(folder):
-    edit(predictions_of(folder), lambda c: c["a"]["test"].update(similarity_scores=[0.1] * 12))
-    assert "unfit-predictions" in codes(folder)
+    def add(content):
+        scores = content["a"]["test"]
+        scores["similarity_scores"] = scores["cosine_scores"]
+
+    edit(predictions_of(folder), add)
+    assert codes(folder) == {"changed-predictions", "unfit-predictions"}
 
 
 def test_predictions_of_a_part(folder):
