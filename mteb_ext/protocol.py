@@ -7,8 +7,10 @@ it; nothing in it depends on mteb.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Literal
 
@@ -132,3 +134,19 @@ class RankingProtocol:
     def reports_on(self, labels: Sequence[int]) -> bool:
         """Whether a question counts in the headline or in the second average."""
         return self.keep.keeps(labels) or (self.also is not None and self.also.keep.keeps(labels))
+
+
+def protocol_version(protocol: CorrelationProtocol | RankingProtocol) -> str:
+    """A digest of what a protocol demands of an evaluation: 16 digits that change when it does.
+
+    The citation does not count, and neither do the facts of the data, whose own fingerprints say
+    which data was used.
+    """
+    demands = asdict(protocol)
+    del demands["source"], demands["facts"]
+    text = json.dumps(demands, sort_keys=True, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(value: object) -> object:
+    return value.name if isinstance(value, Enum) else sorted(value)  # type: ignore[call-overload]

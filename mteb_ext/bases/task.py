@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_SUBSET = "default"
 SAMPLE_SUFFIX = ".sample"
+UNVERIFIED = "unverified-"  # begins the dataset revision of another edition than the paper's
 
 
 class PaperTask(AbsTask):
@@ -50,6 +51,7 @@ class PaperTask(AbsTask):
     protocol: ClassVar[CorrelationProtocol | RankingProtocol]
     source: ClassVar[Source] = UpstreamFiles()
     editions_differ: ClassVar[bool] = False
+    fingerprints: dict[str, str]
 
     _support_cross_encoder = True
     _task_types: ClassVar[tuple[str, ...]] = ()
@@ -143,7 +145,7 @@ class PaperTask(AbsTask):
         except DataError as error:
             if not cls.editions_differ:
                 raise
-            found = f"unverified-{fingerprint(content)[:16]}"
+            found = f"{UNVERIFIED}{fingerprint(content)[:16]}"
             logger.warning(
                 "%s: this is not the paper's edition of the data. Its numbers do not compare with "
                 "published ones, and results carry the dataset revision %s. (%s)",
@@ -175,6 +177,7 @@ class PaperTask(AbsTask):
             return
         timer = timer or TimingStack()
         with timer("Data loading", log_message=f"Loading dataset {self.metadata.name}..."):
+            self.fingerprints = {}
             try:
                 revisions = self._load_splits()
             except DataNotProvidedError as error:
@@ -251,6 +254,24 @@ class PaperTask(AbsTask):
                 f"the data from {self.metadata.reference}."
             )
         super().push_dataset_to_hub(repo_name, *args, **kwargs)
+
+    @abstractmethod
+    def rescore(self, split: str, subset: str, predicted: Any) -> dict[str, float | str]:  # noqa: ANN401
+        """What an evaluation finds, from scores that one kept. The data is loaded.
+
+        Args:
+            split: The split.
+            subset: The subset.
+            predicted: The prediction file's part of this split and subset: one finite score for
+                every pair or candidate, as :mod:`mteb_ext.results.gold` checks.
+
+        Returns:
+            The scores of the subset, without remarks on the model and without the interval of a
+            mean over subsets.
+
+        Raises:
+            UndefinedMetricError: If the scores are constant, so that no correlation is defined.
+        """
 
     @abstractmethod
     def _load_splits(self) -> set[str]:

@@ -177,8 +177,11 @@ def load_cells(name: str, files: Mapping[str, Predictions]) -> list[Cell]:
 
     Raises:
         DataError: If the runs have different subsets, were made on different editions of the
-            data, or on another than the one here; or if the data cannot be loaded.
+            data, or on another than the one here; if a file is not the one that its stamp names;
+            or if the data cannot be loaded.
     """
+    for file in files.values():
+        file.check_stamp()
     layout = _common_layout(name, files)
     revision = _common_revision(name, files)
     subsets = {subset for in_split in layout.values() for subset in in_split}

@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from mteb_ext.results.findings import VerifyReport
+from mteb_ext.bases.task import SAMPLE_SUFFIX, UNVERIFIED
+from mteb_ext.data.sources import SampleFiles
+from mteb_ext.errors import DataError, MtebExtError, UndefinedMetricError
+from mteb_ext.protocol import protocol_version
+from mteb_ext.results.findings import CODES, Finding, Verdict, VerifyReport, verdict
+from mteb_ext.results.inventory import (
+    FoundResult,
+    Inventory,
+    KeptPredictions,
+    by_key,
+    entries,
+    is_ours,
+)
+from mteb_ext.results.predictions import read_file
+from mteb_ext.results.repository_rules import rule_findings
+from mteb_ext.results.rescoring import Rescored, headline_interval, rescore
+from mteb_ext.results.stamps import SUFFIX, file_sha256
+
+if TYPE_CHECKING:
+    from mteb_ext.bases import PaperTask
+
+TOLERANCE = 0.5e-6 + 1e-9  # of scores that mteb rounds to six decimals when it writes them
+_LEVELS = list(CODES)
+_SHOWN = 3  # of scores that differ
 
 
 def verify_results(
@@ -24,4 +50,422 @@ def verify_results(
     Raises:
         DataError: If a folder does not exist.
     """
-    raise NotImplementedError
+    names = [folders] if isinstance(folders, (str, Path)) else list(folders)
+    held = Inventory.of(names)
+    before = Inventory.of([against]).results if against is not None else None
+    checks = _Checks(held)
+    found = [*held.findings, *rule_findings(held.results, before), *checks.findings()]
+    found.sort(key=lambda f: (_LEVELS.index(f.level), str(f.file), f.code))
+    return VerifyReport(found, _verdicts(found, held, checks.recomputed))
+
+
+def _verdicts(
+    found: Sequence[Finding], held: Inventory, recomputed: set[Path]
+) -> dict[tuple[str, str, str], Verdict]:
+    by_result: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in found:
+        if finding.task:
+            key = (finding.model, finding.revision, finding.task)
+            by_result.setdefault(key, []).append(finding)
+    results = by_key(held.results)
+    return {
+        key: verdict(
+            by_result.get(key, ()),
+            recomputed=all(result.file.path in recomputed for result in results.get(key, ())),
+        )
+        for key in sorted({*results, *by_result})
+    }
+
+
+class _Checks:
+    """All that is checked of single results and of their predictions.
+
+    Attributes:
+        recomputed: The results of which every score was computed again.
+    """
+
+    def __init__(self, held: Inventory) -> None:
+        self._held = held
+        self._used: set[Path] = set()
+        self.recomputed: set[Path] = set()
+
+    def findings(self) -> Iterator[Finding]:
+        """Check everything; one task's data is in memory at a time."""
+        for _, of_task in groupby(
+            sorted(self._held.results, key=lambda result: result.file.task),
+            key=lambda result: result.file.task,
+        ):
+            data = _Data()
+            for result in of_task:
+                if result.task is None:
+                    yield result.finding(
+                        "unknown-task",
+                        result.unknown,
+                        "Install the plugin that has it (or name it in MTEB_EXT_PATH), or remove "
+                        "the file.",
+                    )
+                yield from _stamp(result)
+                yield from _model_revision(result)
+                if is_ours(result.task):
+                    yield from _protocol(result)
+                    yield from self._scores(result, data)
+        yield from _twice(self._held.results)
+        yield from _alike(self._held.predictions)
+        yield from self._stray()
+
+    def _scores(self, result: FoundResult, data: _Data) -> Iterator[Finding]:
+        files = self._predictions_of(result)
+        self._used |= {file.path for file in files}
+        mine = [file for file in files if (file.model, file.revision) == _identity(result)]
+        for file in files:
+            if file not in mine:
+                yield result.finding(
+                    "other-model",
+                    f"these are the predictions of {file.model}, revision {file.revision}, and "
+                    f"the result beside them is of {result.name}, revision {result.revision}.",
+                    result.run_again,
+                    file.path,
+                )
+        if not files and (result.place, result.file.task) not in self._held.damaged:
+            yield result.finding(
+                "no-predictions",
+                "not verifiable: no predictions were kept, so that no score can be computed again.",
+                f"Run with predictions kept. {result.run_again}",
+            )
+        proven = bool(mine)
+        for file in mine:
+            computed = yield from _Recomputation(result, file, data).findings()
+            proven = proven and computed
+        if proven:
+            self.recomputed.add(result.file.path)
+
+    def _predictions_of(self, result: FoundResult) -> list[KeptPredictions]:
+        """The files at the result's place, and others that say that they are of its model."""
+        of_task = [f for f in self._held.predictions if f.task == result.file.task]
+        here = [file for file in of_task if file.place == result.place]
+        places = {other.place for other in self._held.results}
+        elsewhere = [
+            file
+            for file in of_task
+            if (file.model, file.revision) == _identity(result) and file.place not in places
+        ]
+        return here or elsewhere if result.place.experiment else [*here, *elsewhere]
+
+    def _stray(self) -> Iterator[Finding]:
+        for file in self._held.predictions:
+            if file.path not in self._used:
+                yield Finding(
+                    "stray-predictions",
+                    file.path,
+                    *("", "", ""),
+                    f"there is no result of {file.model}, revision {file.revision}, beside these "
+                    "predictions.",
+                    "Remove them, or name the folder of their result too.",
+                )
+
+
+def _identity(result: FoundResult) -> tuple[str, str]:
+    return result.name, result.revision
+
+
+class _Data:
+    """The data of one task, by split, loaded when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, PaperTask | MtebExtError] = {}
+
+    def load(self, name: str, split: str) -> PaperTask:
+        """The task with the data of a split.
+
+        Raises:
+            MtebExtError: If it cannot be loaded.
+        """
+        if split not in self._loaded:
+            self._loaded[split] = _load(name, split)
+        found = self._loaded[split]
+        if isinstance(found, MtebExtError):
+            raise found
+        return found
+
+
+def _load(name: str, split: str) -> PaperTask | MtebExtError:
+    from mteb_ext.results.tasks import find_task
+
+    try:
+        task = find_task(name, eval_splits=[split])
+        task.load_data()
+    except MtebExtError as error:
+        return error
+    return cast("PaperTask", task)
+
+
+def _stamp(result: FoundResult) -> Iterator[Finding]:
+    """What the stamp says, beside what the result says."""
+    path, stamp = result.file.path.with_suffix(SUFFIX), result.stamp
+    if stamp is None:
+        if is_ours(result.task) and not path.exists():
+            yield result.finding(
+                "no-stamp",
+                "there is no stamp beside it, as 'mteb run' leaves none: nothing says which "
+                "versions, data and hardware made it.",
+                f"Nothing has to be done; 'mteb-ext run' leaves one. {result.run_again}",
+            )
+        return
+    stated = (stamp.task, stamp.model_name, stamp.model_revision, stamp.dataset_revision)
+    found = (result.file.task, *_identity(result), result.file.dataset_revision)
+    names = ("task", "model", "model revision", "dataset revision")
+    for name, one, other in zip(names, stated, found, strict=True):
+        if one != other:
+            reason = f"its {name} is {one}, and that of the result beside it {other}."
+            yield result.finding("other-stamp", reason, result.run_again, path)
+    if stamp.result_sha256 not in {None, file_sha256(result.file.path)}:
+        yield result.finding(
+            "changed-result",
+            f"its sha256 is not the one that {path.name} names: it was changed after the run.",
+            f"Take the file that the run left. {result.run_again}",
+        )
+    packages = {"mteb": "mteb", "mteb-ext": "mteb_ext"}
+    here = {name: sys.modules[module].__version__ for name, module in packages.items()}
+    others = [
+        f"{name} {stamp.libraries[name]} (here {installed})"
+        for name, installed in here.items()
+        if stamp.libraries.get(name, installed) != installed
+    ]
+    if others:
+        yield result.finding(
+            "other-versions",
+            f"it was made with {' and '.join(others)}.",
+            "Nothing has to be done: its scores are computed again by the versions here.",
+        )
+
+
+def _model_revision(result: FoundResult) -> Iterator[Finding]:
+    from mteb.models.model_implementations import MODEL_REGISTRY
+
+    meta = MODEL_REGISTRY.get(result.name)
+    if meta is not None and meta.revision not in {None, result.revision}:
+        yield result.finding(
+            "other-model-revision",
+            f"it is of the model's revision {result.revision}, and mteb's registry names "
+            f"{meta.revision}.",
+            f"If the newer one is meant: {result.run_again}",
+        )
+
+
+def _protocol(result: FoundResult) -> Iterator[Finding]:
+    """Whether a result is of the task's data, by its protocol, and whole."""
+    task = cast("PaperTask", result.task)
+    yield from _edition(result, task)
+    version = result.stamp and result.stamp.protocol_version
+    if version and version != protocol_version(task.protocol):
+        yield result.finding(
+            "old-protocol",
+            f"it was made by version {version} of the task's protocol, which is "
+            f"{protocol_version(task.protocol)} now.",
+            result.run_again,
+        )
+    for split in task.metadata.eval_splits:
+        if split not in result.file.scores:
+            reason = f"the split {split} is missing, which the task is evaluated on."
+            yield result.finding("missing-split", reason, result.run_again)
+    for split, of_split in result.file.scores.items():
+        there = task.subsets(split) if split in task.splits() else []
+        found = [entry["hf_subset"] for entry in of_split]
+        if missing := [subset for subset in there if subset not in found]:
+            reason = f"{', '.join(missing)} of {split} is missing: the mean is over other subsets."
+            yield result.finding("missing-subset", reason, result.run_again)
+        if unknown := [subset for subset in found if subset not in there]:
+            reason = f"the task has no {split}, {unknown[0]}."
+            yield result.finding("unknown-subset", reason, result.run_again)
+    for split, subset, entry in entries(result.file):
+        expected = task.metadata.hf_subsets_to_langscripts.get(subset)
+        if expected is not None and entry.get("languages") != expected:
+            yield result.finding(
+                "other-languages",
+                f"the languages of {split}, {subset} are {entry.get('languages')}, and "
+                f"{', '.join(expected)} in the task.",
+                result.run_again,
+            )
+
+
+def _edition(result: FoundResult, task: PaperTask) -> Iterator[Finding]:
+    revision, name = result.file.dataset_revision, task.metadata.name
+    if isinstance(task.source, SampleFiles):
+        yield result.finding(
+            "sample-data",
+            "it is on made-up sample rows: its numbers mean nothing.",
+            f"Remove it, and run {name.removesuffix(SAMPLE_SUFFIX)} on the real data.",
+        )
+    elif revision.startswith(UNVERIFIED) and task.editions_differ:
+        yield result.finding(
+            "unverified-data",
+            f"it is on another edition of the data than the paper's ({revision}): its numbers do "
+            "not compare with published ones.",
+            f"Run it on the paper's edition, or keep it apart. {result.run_again}",
+        )
+    elif revision != task.metadata.revision:
+        yield result.finding(
+            "other-data",
+            f"it is on the dataset revision {revision}, and the task's is "
+            f"{task.metadata.revision}.",
+            result.run_again,
+        )
+
+
+class _Recomputation:
+    """The scores of a result beside those of a prediction file."""
+
+    def __init__(self, result: FoundResult, file: KeptPredictions, data: _Data) -> None:
+        self._result = result
+        self._file = file
+        self._data = data
+        self._computed = True
+
+    def findings(self) -> Generator[Finding, None, bool]:
+        """Compare; return whether every score was computed again."""
+        result, file = self._result, self._file
+        if file.dataset_revision != result.file.dataset_revision:
+            yield self._of_file(
+                "other-data",
+                f"these predictions are on the dataset revision {file.dataset_revision}, and the "
+                f"result on {result.file.dataset_revision}.",
+            )
+            return False
+        if result.stamp and result.stamp.predictions_sha256 not in {None, file.sha256}:
+            yield self._of_file(
+                "changed-predictions",
+                f"its sha256 is not the one that {result.file.task}{SUFFIX} names: it was changed "
+                "after the run, or is of another one.",
+            )
+        scores = read_file(file.path).scores
+        for split in result.file.scores:
+            yield from self._split(split, {s: by.get(split) for s, by in scores.items()})
+        return self._computed
+
+    def _of_file(self, code: str, reason: str) -> Finding:
+        return self._result.finding(code, reason, self._result.run_again, self._file.path)
+
+    def _split(self, split: str, predicted: Mapping[str, object]) -> Iterator[Finding]:
+        result = self._result
+        known = cast("PaperTask", result.task)
+        if split not in known.splits():
+            self._computed = False
+            return
+        try:
+            task = self._data.load(result.file.task, split)
+        except MtebExtError as error:
+            self._computed = False
+            yield result.finding(
+                "no-data",
+                f"not verifiable here: {error}",
+                "Get the data ('mteb-ext fetch', or MTEB_EXT_DATA), and verify again.",
+            )
+            return
+        yield from self._fingerprints(task, split)
+        if task.metadata.revision != result.file.dataset_revision:
+            self._computed = False
+            return
+        there = {entry["hf_subset"]: entry for entry in result.file.scores[split]}
+        found: dict[str, Rescored] = {}
+        for subset in task.subsets(split):
+            if subset in there:
+                yield from self._subset(task, split, subset, predicted.get(subset), found)
+        whole = len(found) == len(task.subsets(split))
+        interval = headline_interval(task, [*found.values()]) if whole else {}
+        for subset, rescored in found.items():
+            yield from self._compare(split, subset, there[subset], rescored.scores, interval)
+
+    def _fingerprints(self, task: PaperTask, split: str) -> Iterator[Finding]:
+        stamped = self._result.stamp.data_fingerprints if self._result.stamp else {}
+        for name, fingerprint in task.fingerprints.items():
+            if stamped.get(name, fingerprint) != fingerprint:
+                self._computed = False
+                yield self._result.finding(
+                    "other-data",
+                    f"its run read other data of {name} than there is now.",
+                    self._result.run_again,
+                )
+
+    def _subset(
+        self,
+        task: PaperTask,
+        split: str,
+        subset: str,
+        predicted: object,
+        found: dict[str, Rescored],
+    ) -> Iterator[Finding]:
+        where = f"{split}, {subset}"
+        try:
+            if predicted is None:
+                self._computed = False
+                yield self._of_file("no-predictions", f"not verifiable: it holds none of {where}.")
+            else:
+                found[subset] = rescore(task, split, subset, predicted)
+        except (DataError, UndefinedMetricError) as error:
+            self._computed = False
+            reason = f"its scores of {where} do not fit the data: {error}"
+            yield self._of_file("unfit-predictions", reason)
+
+    def _compare(
+        self,
+        split: str,
+        subset: str,
+        entry: Mapping[str, Any],
+        scores: Mapping[str, Any],
+        interval: Mapping[str, float],
+    ) -> Iterator[Finding]:
+        """One entry of the result beside what its predictions give."""
+        result, where = self._result, f"{split}, {subset}"
+        stated = {k: v for k, v in entry.items() if isinstance(v, float)}
+        expected = {**scores, **{k: v for k, v in interval.items() if k in entry}}
+        wrong = [
+            f"{name} is {entry[name]!r} and comes out as {value:.6f}"
+            for name, value in expected.items()
+            if name in entry and not _agree(entry[name], value)
+        ]
+        if wrong:
+            more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+            yield result.finding(
+                "changed-score",
+                f"{'; '.join(wrong[:_SHOWN])}{more} ({where}), from {self._file.path}. The scores "
+                "or the predictions were changed.",
+                result.run_again,
+            )
+        if unknown := sorted(set(stated) - set(expected)):
+            reason = f"{', '.join(unknown)} of {where} is no score of the task."
+            yield result.finding("unknown-score", reason, result.run_again)
+        if missing := sorted(set(expected) - set(entry)):
+            reason = f"{', '.join(missing)} of {where} is missing: the task had no such score then."
+            yield result.finding("missing-score", reason, result.run_again)
+
+
+def _agree(stated: object, computed: float) -> bool:
+    return isinstance(stated, float) and abs(stated - computed) <= TOLERANCE
+
+
+def _twice(results: Sequence[FoundResult]) -> Iterator[Finding]:
+    """The same result in several files."""
+    for same in by_key(results).values():
+        for result in same[1:]:
+            agree = result.file.scores == same[0].file.scores
+            yield result.finding(
+                "duplicate" if agree else "contradiction",
+                f"{same[0].file.path} is of the same model, revision and task"
+                + (", with the same scores." if agree else ", with other scores."),
+                "Keep the one that is right, and remove the other.",
+            )
+
+
+def _alike(files: Sequence[KeptPredictions]) -> Iterator[Finding]:
+    """Predictions of several models that are equal to the last digit."""
+    by_digest: dict[tuple[str, str], KeptPredictions] = {}
+    for file in files:
+        first = by_digest.setdefault((file.task, file.digest), file)
+        if first.model != file.model:
+            yield Finding(
+                "same-predictions",
+                file.path,
+                *(file.model, file.revision, file.task),
+                f"they are those of {first.model} in {first.path}, to the last digit.",
+                "If the models are not the same under two names, run one of them again.",
+            )
