@@ -31,7 +31,6 @@ from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.errors import DataError, RunError
 from mteb_ext.results import stamps
 from mteb_ext.results.reading import check_result
-from mteb_ext.running.stamp import read_stamp
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -93,7 +92,7 @@ class Store:
     def seconds(self, meta: ModelMeta, task: str) -> float:
         """How long a finished cell took, by its stamp; 0 where it has none."""
         try:
-            return float(read_stamp(self.stamp(meta, task)).seconds)
+            return float(stamps.read_stamp(self.stamp(meta, task)).seconds)
         except (DataError, TypeError, ValueError):
             return 0.0
 
