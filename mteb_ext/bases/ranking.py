@@ -70,7 +70,7 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
         for split in self.eval_splits:
             questions, revision = self.load(split)
             self.fingerprints[f"{split}/{DEFAULT_SUBSET}"] = fingerprint(questions)
-            splits[split] = _retrieval_split(
+            splits[split] = retrieval_split(
                 [q for q in questions if self.protocol.reports_on(q.labels)]
             )
             revisions.add(revision)
@@ -310,7 +310,7 @@ def _search(
     return array
 
 
-def _retrieval_split(questions: Sequence[Question]) -> dict[str, Any]:
+def retrieval_split(questions: Sequence[Question]) -> dict[str, Any]:
     """Questions in the form of mteb's retrieval tasks, every candidate with its label."""
     ids = _document_ids(questions)
     corpus = {

@@ -27,7 +27,7 @@ CODES: Mapping[Level, frozenset[str]] = {
     "warning": frozenset(
         {
             *("no-predictions", "no-data", "missing-score", "changed-result"),
-            *("duplicate", "same-predictions", "link"),
+            *("duplicate", "same-predictions", "link", "no-comparison"),
         }
     ),
     "note": frozenset(

@@ -230,10 +230,13 @@ class Inventory:
             self._add("large-file", path, reason, remedy, path.stem if known else "")
         if path.name == MODEL_META:
             try:
-                metadata_in(path)
+                named = isinstance(metadata_in(path).get("name"), str)
+                fault = "" if named else "it names no model."
             except DataError as error:
+                fault = str(error)
+            if fault:
                 remedy = "Remove it, and run one of the model's tasks again."
-                self._add("damaged-file", path, str(error), remedy)
+                self._add("damaged-file", path, fault, remedy)
         elif not known and path.name != RUN_SETTINGS:
             self._add("foreign-file", path, "no run of mteb leaves such a file here.", _REMOVE)
 

@@ -13,33 +13,58 @@ from pathlib import Path
 from typing import Any
 
 from mteb_ext.bases.task import SAMPLE_SUFFIX
+from mteb_ext.errors import DataError
 from mteb_ext.results.findings import Finding
-from mteb_ext.results.inventory import RUN_SETTINGS, FoundResult, by_key, entries
-from mteb_ext.results.reading import MAIN_SCORE, MODEL_META
+from mteb_ext.results.inventory import RUN_SETTINGS, FoundResult, entries
+from mteb_ext.results.reading import MAIN_SCORE, MODEL_META, ResultFile
 
 LARGEST_CHANGE = 0.001  # of a main score that is there already
 _ROUNDING = 1e-9
 _NO_REVISIONS = frozenset({"no_revision_available", "external", "None", ""})
 
 
-def rule_findings(
-    results: Sequence[FoundResult], before: Sequence[FoundResult] | None = None
-) -> Iterator[Finding]:
+def rule_findings(results: Sequence[FoundResult], before: Path | None = None) -> Iterator[Finding]:
     """What in results breaks a rule of mteb's repository.
 
     Args:
         results: The results.
-        before: What was there before, if that is to be compared.
+        before: The folder of what was there before, if that is to be compared: a checkout of the
+            repository, an output folder, or its ``results``.
+
+    Raises:
+        DataError: If that folder does not exist.
     """
+    if before is not None and not before.is_dir():
+        raise DataError(f"{before} is not a folder: there is nothing to compare with.")
     known = _names_in_mteb()
-    older = by_key(before or ())
     for result in results:
-        yield from _whose(result, is_new=result.key not in older)
+        old = before and _path_before(result, before)
+        yield from _whose(result, is_new=old is None)
         yield from _in_mteb(result, *known)
         yield from _run_settings(result)
-        for old in older.get(result.key, ()):
-            yield from _since(old, result)
+        if old is not None:
+            yield from _compared(old, result)
     yield from _revisions(results)
+
+
+def _path_before(result: FoundResult, before: Path) -> Path | None:
+    """The file of the same model, revision and task; None where there is none."""
+    for root in (before / "results", before):
+        path = result.place.below(root) / result.file.path.name
+        if path.exists():
+            return path
+    return None
+
+
+def _compared(old: Path, result: FoundResult) -> Iterator[Finding]:
+    try:
+        yield from _since(ResultFile.read(old), result)
+    except DataError as error:
+        yield result.finding(
+            "no-comparison",
+            f"it cannot be compared with {old}: {error}",
+            "Take another copy of what was there before.",
+        )
 
 
 def _names_in_mteb() -> tuple[set[str], set[str]]:
@@ -136,12 +161,12 @@ def _covered(path: Path) -> set[tuple[str, str, str]]:
     return found
 
 
-def _since(old: FoundResult, new: FoundResult) -> Iterator[Finding]:
+def _since(old: ResultFile, new: FoundResult) -> Iterator[Finding]:
     """What was removed or changed since."""
-    before = {(split, subset): entry for split, subset, entry in entries(old.file)}
+    before = {(split, subset): entry for split, subset, entry in entries(old)}
     now = {(split, subset): entry for split, subset, entry in entries(new.file)}
     put_back = "Add what was removed, or say why it is not to be there."
-    for split in old.file.scores:
+    for split in old.scores:
         if split not in new.file.scores:
             yield new.finding("removed-split", f"its split {split} was removed.", put_back)
     for (split, subset), entry in before.items():

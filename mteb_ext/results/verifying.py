@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mteb_ext.bases.task import SAMPLE_SUFFIX, UNVERIFIED
 from mteb_ext.data.sources import SampleFiles
-from mteb_ext.errors import DataError, MtebExtError, UndefinedMetricError
+from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.protocol import protocol_version
 from mteb_ext.results.findings import CODES, Finding, Verdict, VerifyReport, verdict
 from mteb_ext.results.inventory import (
@@ -41,8 +41,9 @@ def verify_results(
 
     Args:
         folders: One folder or several: what ``--output-folder`` was given, or a folder above.
-        against: An older copy of the same results, such as a checkout of mteb's repository of
-            results: what was removed since, and main scores that changed, are findings.
+        against: What was there before, in the same layout, such as a checkout of mteb's
+            repository of results: what was removed since, and main scores that changed, are
+            findings.
 
     Returns:
         The findings, and a verdict for each model, revision and task.
@@ -52,7 +53,7 @@ def verify_results(
     """
     names = [folders] if isinstance(folders, (str, Path)) else list(folders)
     held = Inventory.of(names)
-    before = Inventory.of([against]).results if against is not None else None
+    before = None if against is None else Path(against)
     checks = _Checks(held)
     found = [*held.findings, *rule_findings(held.results, before), *checks.findings()]
     found.sort(key=lambda f: (_LEVELS.index(f.level), str(f.file), f.code))
@@ -109,6 +110,8 @@ class _Checks:
                 if is_ours(result.task):
                     yield from _protocol(result)
                     yield from self._scores(result, data)
+                else:
+                    yield from _form(result)
         yield from _twice(self._held.results)
         yield from _alike(self._held.predictions)
         yield from self._stray()
@@ -250,6 +253,14 @@ def _model_revision(result: FoundResult) -> Iterator[Finding]:
             f"{meta.revision}.",
             f"If the newer one is meant: {result.run_again}",
         )
+
+
+def _form(result: FoundResult) -> Iterator[Finding]:
+    """Whether a result of another package's task is fit for a report."""
+    try:
+        list(result.file.rows("", "", result.task))
+    except DataError as error:
+        yield result.finding("malformed-result", str(error), result.run_again)
 
 
 def _protocol(result: FoundResult) -> Iterator[Finding]:
@@ -401,7 +412,7 @@ class _Recomputation:
                 yield self._of_file("no-predictions", f"not verifiable: it holds none of {where}.")
             else:
                 found[subset] = rescore(task, split, subset, predicted)
-        except (DataError, UndefinedMetricError) as error:
+        except MtebExtError as error:
             self._computed = False
             reason = f"its scores of {where} do not fit the data: {error}"
             yield self._of_file("unfit-predictions", reason)
