@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from mteb.models.model_implementations import MODEL_REGISTRY
 from test_running import run
 
 import mteb_ext
-from mteb_ext.cli import main
+from mteb_ext.cli import _parser, main
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
 from mteb_ext.results import verifying
@@ -33,6 +34,7 @@ LETTERS_NAME, COSINE, BLEU, COUNT, WEIGHTED = (
 )
 DRAWS, FEWEST = significance._DRAWS, significance._FEWEST
 MADE_UP = Path(__file__).parent / "made_up"
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +171,15 @@ def test_a_run_on_ray_is_verified(in_processes, tmp_path):
     assert run(tmp_path, "--ray", models=[LETTERS_NAME, COSINE], tasks=[PAIRS, QUESTIONS]) == 0
     assert codes(tmp_path) == set()
     assert set(mteb_ext.verify_results(tmp_path).verdicts.values()) == {"verified"}
+
+
+@pytest.mark.real_data
+def test_the_papers_data_is_verified(tmp_path):
+    tasks = ["WikiQA", "TRECQA", "STS17SemEvalTurkish", "STSBenchmarkSemEval"]
+    assert run(tmp_path, models=[COSINE, BLEU], tasks=tasks) == 0
+    assert codes(tmp_path) == set()
+    report = mteb_ext.verify_results(tmp_path)
+    assert report.verdicts == {(m, "1", t): "verified" for m in (COSINE, BLEU) for t in tasks}
 
 
 def test_predictions_elsewhere_are_found_where_they_are_named(made_up, tmp_path):
@@ -747,6 +758,21 @@ def test_nothing_here_and_no_folder(tmp_path, capsys):
     assert "no results here" in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "nowhere")]) == 1
     assert "is not a folder" in capsys.readouterr().err
+
+
+def test_the_documentation_has_every_code_at_its_level():
+    text = (ROOT / "docs" / "VERIFY.md").read_text("utf-8").partition("## Findings")[2]
+    parts = re.split("^### ", text.partition("The repository's other rules")[0], flags=re.M)[1:]
+    rows = [re.findall(r"^\| (`.*?) \|", part, flags=re.M) for part in parts]
+    found = [{code for row in of_part for code in re.findall("`(.*?)`", row)} for of_part in rows]
+    assert found == list(CODES.values())
+
+
+def test_the_recipe_names_commands_that_there_are():
+    recipe = (ROOT / "scripts" / "results_repository_ci.yml").read_text("utf-8")
+    lines = re.findall(r"run: mteb-ext ((?:verify|fetch).*)", recipe)
+    parsed = [_parser().parse_args(line.split()) for line in lines]
+    assert [str(p.against) for p in parsed if "against" in p] == ["None", "old"]
 
 
 @pytest.mark.process

@@ -59,7 +59,7 @@ class FoundResult:
     unknown: str
     stamp: Stamp | None
 
-    @property
+    @cached_property
     def place(self) -> Place:
         """Which model's folder it is in."""
         return Place.of(self.file.path)
@@ -108,7 +108,7 @@ class KeptPredictions:
     sha256: str
     digest: str
 
-    @property
+    @cached_property
     def place(self) -> Place:
         """Which model's folder it is in."""
         return Place.of(self.path)

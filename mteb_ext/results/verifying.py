@@ -24,7 +24,7 @@ from mteb_ext.results.inventory import (
 from mteb_ext.results.predictions import read_file
 from mteb_ext.results.repository_rules import rule_findings
 from mteb_ext.results.rescoring import Rescored, headline_interval, rescore
-from mteb_ext.results.stamps import SUFFIX, file_sha256
+from mteb_ext.results.stamps import SUFFIX, Place, file_sha256
 
 if TYPE_CHECKING:
     from mteb_ext.bases import PaperTask
@@ -87,8 +87,17 @@ class _Checks:
 
     def __init__(self, held: Inventory) -> None:
         self._held = held
+        self._at_places: dict[tuple[Place, str], list[KeptPredictions]] = {}
+        self._elsewhere: dict[tuple[str, str, str], list[KeptPredictions]] = {}
         self._used: set[Path] = set()
         self.recomputed: set[Path] = set()
+        places = {result.place for result in held.results}
+        for file in held.predictions:
+            if file.place in places:
+                self._at_places.setdefault((file.place, file.task), []).append(file)
+            else:
+                names = (file.model, file.revision, file.task)
+                self._elsewhere.setdefault(names, []).append(file)
 
     def findings(self) -> Iterator[Finding]:
         """Check everything; one task's data is in memory at a time."""
@@ -144,14 +153,9 @@ class _Checks:
 
     def _predictions_of(self, result: FoundResult) -> list[KeptPredictions]:
         """The files at the result's place, and others that say that they are of its model."""
-        of_task = [f for f in self._held.predictions if f.task == result.file.task]
-        here = [file for file in of_task if file.place == result.place]
-        places = {other.place for other in self._held.results}
-        elsewhere = [
-            file
-            for file in of_task
-            if (file.model, file.revision) == _identity(result) and file.place not in places
-        ]
+        here = self._at_places.get((result.place, result.file.task), [])
+        elsewhere = self._elsewhere.get((*_identity(result), result.file.task), [])
+        # A file elsewhere does not say with which options its model was run.
         return here or elsewhere if result.place.experiment else [*here, *elsewhere]
 
     def _stray(self) -> Iterator[Finding]:
@@ -211,7 +215,7 @@ def _stamp(result: FoundResult) -> Iterator[Finding]:
                 "no-stamp",
                 "there is no stamp beside it, as 'mteb run' leaves none: nothing says which "
                 "versions, data and hardware made it.",
-                f"Nothing has to be done; 'mteb-ext run' leaves one. {result.run_again}",
+                "Nothing has to be done; 'mteb-ext run' leaves one.",
             )
         return
     stated = (stamp.task, stamp.model_name, stamp.model_revision, stamp.dataset_revision)
