@@ -12,6 +12,7 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import mteb
@@ -132,13 +133,19 @@ def test_what_counts_nowhere(tmp_path):
 def test_verdicts_and_findings_are_those_of_verify(tmp_path):
     write_wikiqa(tmp_path, "x/a", 0.5)
     path = write_wikiqa(tmp_path, "x/b", 0.25)
-    finding = Finding("error", "score", path, "x/b", "1", "WikiQA", "It was <edited>.", "Rerun.")
+    finding = Finding("changed-score", path, "x/b", "1", "WikiQA", "It was <edited>.", "Rerun.")
+    note = replace(finding, code="no-stamp", reason="No stamp.", remedy="Nothing.")
+    rule = replace(finding, code="task-not-in-mteb", reason="Not in mteb.")
+    findings = [finding, note, rule, replace(note, task="TRECQA")]
     verdicts = {("x/a", "1", "WikiQA"): "verified", ("x/b", "1", "WikiQA"): "failed"}
-    board = board_of(tmp_path, VerifyReport([finding], verdicts))
+    board = board_of(tmp_path, VerifyReport(findings, verdicts))
     assert board.scores["verdict"].tolist() == ["verified", "failed"]
     files = site_files(board, "1")
     of_b = files[f"models/{file_name('x/b')}.html"]
-    assert "It was &lt;edited&gt;. Rerun." in of_b
+    assert re.findall("<li>(.*?)</li>", of_b) == [
+        "<b>error</b>, WikiQA: It was &lt;edited&gt;. Rerun.",
+        "<b>note</b>, WikiQA, TRECQA: No stamp. Nothing.",
+    ]
     assert "✗ failed" in of_b
     of_a = files[f"models/{file_name('x/a')}.html"]
     assert "✓ verified" in of_a

@@ -78,7 +78,7 @@ class _Site:
                 "facts": facts,
                 "scores": scores,
                 "several": len({row.run for row in scores}) > 1,
-                "findings": [f for f in self.board.verified.findings if f.model == model],
+                "findings": self._findings(model),
             }
             yield self._page("model", model, values)
 
@@ -91,6 +91,15 @@ class _Site:
         for column, value in wanted.items():
             rows = rows[rows[column] == value]
         return list(rows.itertuples(index=False))
+
+    def _findings(self, model: str) -> dict[tuple[str, str], list[str]]:
+        """The tasks of each finding; what mteb's own repository demands is none."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for finding in self.board.verified.findings:
+            if finding.model == model and finding.level != "submission":
+                what = (finding.level, f"{finding.reason} {finding.remedy}")
+                found.setdefault(what, []).append(finding.task)
+        return found
 
     def _index(self) -> Iterator[tuple[str, str]]:
         rows = self.board.scores
