@@ -313,6 +313,16 @@ def test_what_is_missing_is_a_dash_and_has_no_rank(files):
     assert "—" not in {cell for row in rows[:-1] for cell in row}
 
 
+def test_the_size_of_each_test_set_is_stated(files):
+    """That of pairs comes from the comparison: result files of samples do not hold it."""
+    page = files[f"benchmarks/{file_name('Samples')}.html"]
+    head = Reader(page).tables[0][0]
+    assert [name.split(".sample")[1] for name in head[2:4]] == [
+        "mean pearson48 pairs",
+        "map10 queries",
+    ]
+
+
 def test_letters_and_tie_ranges_are_those_of_the_comparison(board, files):
     table = Reader(files[f"tasks/{file_name('WikiQA.sample')}.html"]).tables[0]
     compared = board.page.compared["WikiQA.sample"].scores.query("headline")

@@ -133,8 +133,10 @@ def _known(name: str) -> AbsTask | None:
 def _scores(
     page: PageData, tasks: Mapping[str, AbsTask | None], verified: VerifyReport
 ) -> pd.DataFrame:
+    import pandas as pd
+
     marks = {
-        (row.run, row.task, row.split, row.dataset_revision): (row.letters, row.best)
+        (row.run, row.task, row.split, row.dataset_revision): (row.letters, row.best, row.n)
         for compared in page.compared.values()
         for row in compared.scores[compared.scores["headline"]].itertuples()
     }
@@ -147,9 +149,10 @@ def _scores(
         where = (row.run, row.task, row.split)
         task = tasks[row.task]
         verdict = verified.verdicts.get((row.model, row.revision, row.task), "unverified")
-        letters, best = marks.get((*where, row.dataset_revision), ("", False))
+        letters, best, n = marks.get((*where, row.dataset_revision), ("", False, pd.NA))
         tied, *order = orders.get((*where, row.subset), (None, *[math.nan] * 3))
         facts = row._asdict() | {
+            "n": n if pd.isna(row.n) else row.n,
             "unit": UNITS.get(task.metadata.type, "") if task else "",
             "letters": letters,
             "best": best,
