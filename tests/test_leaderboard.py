@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -164,6 +165,23 @@ def test_a_failed_result_leaves_its_model_without_a_rank(tmp_path):
     rows = {row[1]: row for row in Reader(page).tables[0][1:]}
     assert rows["x/a"][0] == "—"
     assert rows["x/a"][2:4] == ["failed to verify", "0.5000"]
+
+
+def test_no_result_is_compared_with_one_that_failed(folder, tmp_path):
+    """Its predictions do not fit the data, which would end the comparison of all."""
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    path = copy / "test-two" / "WikiQA.sample_predictions.json"
+    content = json.loads(path.read_text())
+    content["default"]["test"].popitem()
+    path.write_text(json.dumps(content))
+    assert "WikiQA.sample" not in board_of(copy).page.compared
+    verified = VerifyReport([], {("test/two", "1", "WikiQA.sample"): "failed"})
+    compared = board_of(copy, verified).page.compared
+    runs = set(compared["WikiQA.sample"].scores["run"])
+    assert "test/one" in runs
+    assert "test/two" not in runs
+    assert "test/two" in set(compared["STS17SemEval.sample"].scores["run"])
 
 
 # What the pages show.

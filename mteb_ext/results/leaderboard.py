@@ -102,12 +102,13 @@ def leaderboard(
         results: From :func:`mteb_ext.results.load_results`, not empty.
         folders: Where prediction files may be; what needs them is left out where they are missing.
         verified: From :func:`mteb_ext.results.verifying.verify_results`. A result that failed
-            counts nowhere.
+            counts nowhere, and no other is compared with it.
 
     Raises:
         DataError: If a folder does not exist.
     """
-    page = page_data(results, folders)
+    failed = {result for result, verdict in verified.verdicts.items() if verdict == "failed"}
+    page = page_data(results, folders, left_out=failed)
     tasks = {str(name): _known(str(name)) for name in sorted(set(page.headlines["task"]))}
     scores = _scores(page, tasks, verified)
     rankings = [_ranking(benchmark, scores) for benchmark in _benchmarks(tasks)]
