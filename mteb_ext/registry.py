@@ -214,8 +214,8 @@ def _known_to_mteb(found: Mapping[Any, list[Path]]) -> dict[Any, list[Path]]:
     if left_out:
         logger.warning(
             "mteb_ext: not submitted: %s, since mteb's results repository takes only tasks and "
-            "models that mteb itself has; they can go into a folder or repository of your own, "
-            "which 'mteb-ext verify' checks and 'mteb-ext report' reads.",
+            "models that mteb itself has; they can go onto a leaderboard of your own, for which "
+            "'mteb-ext verify' checks a folder and 'mteb-ext leaderboard' makes the pages.",
             ", ".join(sorted(left_out)),
         )
     return kept

@@ -121,7 +121,7 @@ def test_our_tasks_and_models_are_not_submitted(results, monkeypatch, caplog):
         "WikiQA of sentence-transformers/all-MiniLM-L6-v2",
         "WikiQA.sample of sentence-transformers/all-MiniLM-L6-v2",
         "STS12 of mteb-ext/word-count",
-        "can go into a folder or repository of your own",
+        "can go onto a leaderboard of your own",
     ):
         assert what in line
     assert line.count(". ") == 0  # one sentence

@@ -88,6 +88,14 @@ def test_what_mteb_takes(folder, whole, known):
     assert verdict == "unverified"  # the rules are all that is checked of mteb's tasks
 
 
+def test_predictions_of_mtebs_tasks_are_those_of_the_stamp(whole, tmp_path):
+    copy = Path(shutil.copytree(whole, tmp_path / "copy"))
+    [path] = copy.rglob("*_predictions.json")
+    path.write_text(path.read_text() + " ")
+    [finding] = found(copy)
+    assert (finding.level, finding.code, finding.file) == ("error", "changed-predictions", path)
+
+
 def no_metadata(folder):
     (place(folder) / "model_meta.json").unlink()
     return "error", "no-model-meta", "model_meta.json is missing"

@@ -340,9 +340,8 @@ def test_a_fresh_process_without_this_package(upstream, tmp_path, minilm_folder)
     [
         ("JACSTS", 0.7388),
         ("STS17SemEval", 0.3874),
-        ("WMT17Metrics", 0.0),
-        ("WikiQA", 0.7219),  # written for the test only
-        ("TRECQA", 0.7443),
+        ("WMT17Metrics", 0.6061),
+        ("TRECQA", 0.7443),  # written for the test only
     ],
 )
 def test_a_stock_mteb_gives_our_numbers(upstream, tmp_path, minilm_folder, name, expected):

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import mteb
@@ -18,10 +19,13 @@ from mteb.models.model_implementations import MODEL_REGISTRY
 from test_running import run
 
 import mteb_ext
+from mteb_ext.bases import PaperTask
 from mteb_ext.cli import _parser, main
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
-from mteb_ext.results import verifying
+from mteb_ext.plugins import own_tasks
+from mteb_ext.protocol import QuestionFilter, protocol_version
+from mteb_ext.results import rescoring
 from mteb_ext.results.cells import find_runs, load_cells
 from mteb_ext.results.findings import CODES
 from mteb_ext.results.ties import tie_ranges
@@ -33,6 +37,18 @@ LETTERS_NAME, COSINE, BLEU, COUNT, WEIGHTED = (
     *(f"mteb-ext/{name}" for name in ("word-count", "weighted-word-count")),
 )
 DRAWS, FEWEST = significance._DRAWS, significance._FEWEST
+VERSIONS = {
+    "JACSTS": "8f92b0fdea3c670c",
+    "QABot": "16a49259e70aa63d",
+    "STS17SemEval": "5eba22593655f299",
+    "STS17SemEvalTurkish": "5eba22593655f299",
+    "STSBenchmarkSemEval": "5eba22593655f299",
+    "TRECQA": "64a8f898f1e2bf93",
+    "TRECQAUnmasked": "64a8f898f1e2bf93",
+    "WikiQA": "120750c2c0738a20",
+    "WMT17Metrics": "5eba22593655f299",
+    "WMT17MetricsQE": "5eba22593655f299",
+}
 MADE_UP = Path(__file__).parent / "made_up"
 ROOT = Path(__file__).parent.parent
 
@@ -182,11 +198,35 @@ def test_the_papers_data_is_verified(tmp_path):
     assert report.verdicts == {(m, "1", t): "verified" for m in (COSINE, BLEU) for t in tasks}
 
 
+@pytest.mark.parametrize("below", ["results", "results/made-up__letters/1"])
+def test_predictions_beside_the_folder_are_found(folder, below, monkeypatch):
+    assert codes(folder / below) == set()
+    monkeypatch.chdir(folder / below)
+    assert codes(".") == set()
+    edit(predictions_of(folder), lambda c: c["a"]["test"].update(cosine_scores=[0.5] * 12))
+    assert codes(".") == {"changed-predictions", "unfit-predictions"}
+
+
 def test_predictions_elsewhere_are_found_where_they_are_named(made_up, tmp_path):
     out, kept = tmp_path / "out", tmp_path / "kept"
     run(out, "--prediction-folder", str(kept), models=[LETTERS_NAME], tasks=[QUESTIONS])
     assert codes(out, kept) == set()
     assert codes(out) == {"no-predictions"}
+
+
+def test_a_model_with_other_options_is_another(made_up, tmp_path):
+    out = tmp_path / "out"
+    options = ("--model-kwargs", '{"side": "left"}')
+    for more in ((), options):
+        run(out, *more, models=[LETTERS_NAME], tasks=[QUESTIONS])
+    assert codes(out) == set()
+    named = f"{LETTERS_NAME} (side=left)"
+    verdicts = {(LETTERS_NAME, "1", QUESTIONS): "verified", (named, "1", QUESTIONS): "verified"}
+    assert mteb_ext.verify_results(out).verdicts == verdicts
+    [path] = (out / "predictions").rglob("experiments/*/*.json")
+    edit(path, lambda c: c["default"]["test"]["q0"].update({"q0/1": 9.0}))
+    assert {f.model for f in findings(out)} == {named}
+    assert main(["compare", str(out)]) == 1
 
 
 def test_a_run_of_mteb_itself_has_no_stamp_and_is_verified(made_up, tmp_path):
@@ -264,7 +304,7 @@ def missing_subset(folder):
 def removed_language(folder):
     path = result_of(folder)
     edit(path, lambda c: entry(c, "b")["languages"].remove("deu-Latn"))
-    return path, "other-languages", "['eng-Latn'], and eng-Latn, deu-Latn in the task"
+    return path, "other-languages", "are 'eng-Latn', and eng-Latn, deu-Latn in"
 
 
 def no_revision(folder):
@@ -344,7 +384,7 @@ def test_one_digit_of_any_score(folder, key):
 
 @pytest.mark.parametrize("change", [lambda v: v + 0.01, str, lambda v: None, lambda v: True])
 def test_every_number_of_a_result_is_computed_again(folder, monkeypatch, change):
-    monkeypatch.setattr(verifying, "_SHOWN", 1000)
+    monkeypatch.setattr(rescoring, "_SHOWN", 1000)
     numbers = set()
 
     def change_all(content):
@@ -526,6 +566,38 @@ def test_the_stamp_names_the_data_and_the_protocol(folder):
     assert len(stamp["protocol_version"]) == 16
 
 
+def test_a_protocols_version_changes_with_what_it_demands():
+    ranking, pairs = MadeUpQuestions.protocol, MadeUpPairs.protocol
+    changed = [
+        ranking,
+        replace(ranking, headline="mrr"),
+        replace(ranking, keep=QuestionFilter.BOTH),
+        replace(ranking, also=None),
+        replace(ranking, also=replace(ranking.also, name="other")),
+        replace(ranking, also=replace(ranking.also, keep=QuestionFilter.ANSWERED)),
+        replace(ranking, cutoffs=(1, 5)),
+        replace(ranking, symmetric=True),
+        replace(ranking, unfiltered=frozenset({"train"})),
+        pairs,
+        replace(pairs, headline="spearman"),
+    ]
+    assert len({protocol_version(protocol) for protocol in changed}) == len(changed)
+    for protocol in (ranking, pairs):
+        alike = replace(protocol, source="another edition of the paper", facts={})
+        assert protocol_version(alike) == protocol_version(protocol)
+    assert protocol_version(replace(ranking, cutoffs=[1])) == protocol_version(ranking)
+
+
+def test_the_versions_of_our_protocols():
+    """A change of a protocol makes all results under the old one stale: say so in CHANGELOG.md."""
+    versions = {
+        task.metadata.name: protocol_version(task.protocol)
+        for task in own_tasks()
+        if issubclass(task, PaperTask)
+    }
+    assert versions == VERSIONS
+
+
 def test_other_data_under_the_same_revision(folder, monkeypatch):
     """A plugin's rows that changed without a new revision: the stamp remembers the old ones."""
     read = MadeUpPairs.read.__func__
@@ -607,6 +679,25 @@ def binary(path):
 
 def empty(path):
     path.write_bytes(b"")
+
+
+def deep(value):
+    """A list that can just be read."""
+    for _ in range(600):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("key", ["main_score", "map", "languages", "hf_subset", "more"])
+def test_nested_values_in_a_result(folder, key):
+    edit(result_of(folder, QUESTIONS), lambda c: c["scores"]["test"][0].update({key: deep(0.5)}))
+    assert codes(folder) - {"stray-predictions", "stray-stamp"}
+
+
+def test_nested_values_in_predictions(folder):
+    edit(predictions_of(folder, QUESTIONS), lambda c: c["default"].update(test=deep(0.5)))
+    edit(predictions_of(folder), lambda c: c["a"]["test"].update(cosine_scores=deep(0.5)))
+    assert {"unfit-predictions"} <= codes(folder)
 
 
 HOSTILE = (nested, numbers, surrogates, binary, empty)
@@ -706,6 +797,20 @@ def test_data_that_is_not_here(folder, no_data, monkeypatch):
     assert found["no-data"].level == "warning"
     assert "SDJC" in found["no-data"].reason
     assert verdict(folder, "QABot", COSINE) == "unverified"
+
+
+def test_data_of_another_edition_than_the_results(folder, no_data):
+    write_qabot(no_data)
+    run(folder, models=[COSINE], tasks=["QABot"])
+    (no_data / "qabot/1/question.txt").write_text("another question")
+    found = {f.code: f for f in findings(folder)}
+    assert set(found) == {"no-data", "unverified-data", "other-data"}
+    assert "of the revision unverified-" in found["no-data"].reason
+    edit(  # claimed to be the paper's
+        result_of(folder, "QABot", COSINE),
+        lambda c: c.update(dataset_revision=mteb.get_task("QABot").metadata.revision),
+    )
+    assert verdict(folder, "QABot", COSINE) == "failed"
 
 
 def test_an_unknown_split(folder):

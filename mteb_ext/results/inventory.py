@@ -25,7 +25,14 @@ from mteb_ext.results.reading import (
     read_json,
     storable,
 )
-from mteb_ext.results.stamps import SUFFIX, Place, Stamp, file_sha256, read_stamp
+from mteb_ext.results.stamps import (
+    SUFFIX,
+    Place,
+    Stamp,
+    file_sha256,
+    predictions_of_result,
+    read_stamp,
+)
 from mteb_ext.results.tasks import find_task
 
 if TYPE_CHECKING:
@@ -123,7 +130,11 @@ class KeptPredictions:
         if path.stat().st_size > _LARGEST_PREDICTIONS:
             raise DataError(f"it is larger than {_LARGEST_PREDICTIONS >> 30} GB.")
         held = read_file(path)
-        digest = hashlib.sha256(json.dumps(held.scores, sort_keys=True).encode()).hexdigest()
+        try:
+            content = json.dumps(held.scores, sort_keys=True)
+        except RecursionError as error:
+            raise DataError("it is nested too deeply.") from error
+        digest = hashlib.sha256(content.encode()).hexdigest()
         names = (held.task, held.model, held.revision, held.dataset_revision)
         return cls(path, *names, str(file_sha256(path)), digest)
 
@@ -135,6 +146,7 @@ class Inventory:
     Attributes:
         results: The results.
         predictions: The prediction files of this package's tasks and of plugins on its bases.
+        others: The prediction files of other tasks, by place and task: what they hold is not read.
         findings: What does not belong, or cannot be read.
         damaged: Places and tasks of damaged files.
         tasks: The task of each name, or why there is none.
@@ -142,6 +154,7 @@ class Inventory:
 
     results: list[FoundResult] = field(default_factory=list)
     predictions: list[KeptPredictions] = field(default_factory=list)
+    others: dict[tuple[Place, str], Path] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     damaged: set[tuple[Place, str]] = field(default_factory=set)
     tasks: dict[str, tuple[AbsTask | None, str]] = field(default_factory=dict)
@@ -166,7 +179,12 @@ class Inventory:
         for path in paths:
             if path.parent in models:
                 found._look_at(path)
-        found._add_predictions([p for p in candidates if p.name.endswith(PREDICTIONS)])
+        kept = {p.absolute(): p for p in candidates if p.name.endswith(PREDICTIONS)}
+        for result in found.results:  # where nothing but results is named
+            usual = predictions_of_result(result.file.path)
+            if usual.is_file():
+                kept.setdefault(usual, usual)
+        found._add_predictions([*kept.values()])
         found._add_stray_stamps(stamps)
         return found
 
@@ -244,6 +262,7 @@ class Inventory:
         for path in paths:
             name = path.name.removesuffix(PREDICTIONS)
             if not is_ours(self._task(name)[0]):
+                self.others[Place.of(path), name] = path
                 continue
             try:
                 self.predictions.append(KeptPredictions.read(path))

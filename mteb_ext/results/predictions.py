@@ -49,12 +49,14 @@ class Predictions:
         Raises:
             DataError: If its sha256 is not the one that the stamp names, or the stamp is damaged.
         """
-        stamped = read_stamp(self.stamp).predictions_sha256 if self.stamp else None
+        if self.stamp is None:
+            return
+        stamped = read_stamp(self.stamp).predictions_sha256
         if stamped not in {None, file_sha256(self.path)}:
             raise DataError(
                 f"{self.path} was changed after the run, or is of another one: its sha256 is not "
-                f"the one that {self.stamp} names. Run the cell again with --overwrite-strategy "
-                "always; 'mteb-ext verify' says what else differs."
+                f"the one that {self.stamp.name} names. Run the cell again with "
+                "--overwrite-strategy always; 'mteb-ext verify' says what else differs."
             )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.errors import DataError, MtebExtError
@@ -281,6 +282,11 @@ def _check_range(split: str, entries: list[Mapping[str, Any]]) -> None:
             )
 
 
+def brief(value: object) -> str:
+    """A value from a JSON file as a few characters; whatever is nested is not looked into."""
+    return type(value).__name__ if isinstance(value, (list, dict)) else shorten(repr(value), 40)
+
+
 def _check_entries(split: str, entries: object) -> None:
     if not isinstance(entries, list) or not entries:
         raise DataError(f"it holds no scores of {split}.")
@@ -291,7 +297,8 @@ def _check_entries(split: str, entries: object) -> None:
         score = entry.get(MAIN_SCORE)
         if not (isinstance(score, float) and math.isfinite(score)):
             raise DataError(
-                f"main_score of {split}, {subset} is {score!r}, no number. Remove it and run again."
+                f"main_score of {split}, {subset} is {brief(score)}, no number. Remove it and run "
+                "again."
             )
     names = [entry["hf_subset"] for entry in entries]
     if len(set(names)) < len(names):

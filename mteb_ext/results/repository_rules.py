@@ -15,7 +15,7 @@ from typing import Any
 from mteb_ext.bases.task import SAMPLE_SUFFIX
 from mteb_ext.errors import DataError
 from mteb_ext.results.findings import Finding
-from mteb_ext.results.inventory import RUN_SETTINGS, FoundResult, entries
+from mteb_ext.results.inventory import LARGEST_RESULT, RUN_SETTINGS, FoundResult, entries
 from mteb_ext.results.reading import MAIN_SCORE, MODEL_META, ResultFile
 
 LARGEST_CHANGE = 0.001  # of a main score that is there already
@@ -146,6 +146,8 @@ def _run_settings(result: FoundResult) -> Iterator[Finding]:
 def _covered(path: Path) -> set[tuple[str, str, str]]:
     """Task, split and subset of all that run settings speak of; damaged lines speak of nothing."""
     try:
+        if path.stat().st_size > LARGEST_RESULT:
+            return set()
         lines = path.read_text("utf-8").splitlines()
     except (OSError, ValueError):
         return set()

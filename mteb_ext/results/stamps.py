@@ -13,6 +13,7 @@ from mteb_ext.errors import DataError
 
 SUFFIX = ".stamp"  # not .json: mteb takes every JSON file there for a result
 _EXPERIMENTS = "experiments"  # mteb's folder, in a revision's, of runs with other options
+_LARGEST = 10 << 20  # bytes
 _TEXTS = ("task", "dataset_revision", "model_name", "model_revision")
 _DIGESTS = ("protocol_version", "predictions_sha256", "result_sha256")
 
@@ -68,9 +69,7 @@ def read_stamp(path: Path) -> Stamp:
         DataError: If it is missing, damaged, or of an older version of this package.
     """
     try:
-        content = json.loads(path.read_text("utf-8"))
-        _check(content)
-        return Stamp(**content)
+        return Stamp(**_content(path))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise DataError(
             f"{path} is no readable stamp ({type(error).__name__}: {error}). Run the cell again "
@@ -78,12 +77,16 @@ def read_stamp(path: Path) -> Stamp:
         ) from error
 
 
-def _check(content: object) -> None:
-    """See that a stamp has all fields, and that those which are compared are what they should be.
+def _content(path: Path) -> dict[str, Any]:
+    """All fields of a stamp; those which are compared are what they should be.
 
     Raises:
-        TypeError: If not.
+        TypeError: If they are not.
+        ValueError: If the file is no JSON, or too large.
     """
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"it is larger than {_LARGEST >> 20} MB")
+    content = json.loads(path.read_text("utf-8"))
     if not isinstance(content, dict):
         raise TypeError("it is no JSON object")
     lacking = [field.name for field in fields(Stamp) if field.name not in content]
@@ -98,6 +101,7 @@ def _check(content: object) -> None:
         for name in names:
             if not isinstance(content[name], kind):
                 raise TypeError(f"its {name} is {content[name]!r:.40}")
+    return content
 
 
 def file_sha256(path: Path) -> str | None:
@@ -139,8 +143,18 @@ class Place:
 
 def stamp_of_predictions(path: Path) -> Path:
     """Where the stamp of a prediction file is, by the layout of ``mteb-ext run``."""
+    task = path.name.removesuffix("_predictions.json")
+    return _across(path, "results") / f"{task}{SUFFIX}"
+
+
+def predictions_of_result(path: Path) -> Path:
+    """Where the prediction file of a result is, by the layout of ``mteb-ext run``."""
+    return _across(path, "predictions") / f"{path.stem}_predictions.json"
+
+
+def _across(path: Path, name: str) -> Path:
+    """The same place as a file's, below the folder of a name beside its own."""
     place, root = Place.of(path), path.absolute().parent.parent.parent
     if place.experiment:
         root = root.parent.parent
-    task = path.name.removesuffix("_predictions.json")
-    return place.below(root.parent / "results") / f"{task}{SUFFIX}"
+    return place.below(root.parent / name)

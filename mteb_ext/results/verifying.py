@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from mteb_ext.bases.task import SAMPLE_SUFFIX, UNVERIFIED
 from mteb_ext.data.sources import SampleFiles
-from mteb_ext.errors import DataError, MtebExtError
+from mteb_ext.errors import DataError
 from mteb_ext.protocol import protocol_version
 from mteb_ext.results.findings import CODES, Finding, Verdict, VerifyReport, verdict
 from mteb_ext.results.inventory import (
@@ -21,17 +21,15 @@ from mteb_ext.results.inventory import (
     entries,
     is_ours,
 )
-from mteb_ext.results.predictions import read_file
+from mteb_ext.results.reading import brief
 from mteb_ext.results.repository_rules import rule_findings
-from mteb_ext.results.rescoring import Rescored, headline_interval, rescore
+from mteb_ext.results.rescoring import Data, Recomputation, changed_predictions
 from mteb_ext.results.stamps import SUFFIX, Place, file_sha256
 
 if TYPE_CHECKING:
     from mteb_ext.bases import PaperTask
 
-TOLERANCE = 0.5e-6 + 1e-9  # of scores that mteb rounds to six decimals when it writes them
 _LEVELS = list(CODES)
-_SHOWN = 3  # of scores that differ
 
 
 def verify_results(
@@ -55,7 +53,9 @@ def verify_results(
     held = Inventory.of(names)
     before = None if against is None else Path(against)
     checks = _Checks(held)
-    found = [*held.findings, *rule_findings(held.results, before), *checks.findings()]
+    found = list(
+        dict.fromkeys([*held.findings, *rule_findings(held.results, before), *checks.findings()])
+    )
     found.sort(key=lambda f: (_LEVELS.index(f.level), str(f.file), f.code))
     return VerifyReport(found, _verdicts(found, held, checks.recomputed))
 
@@ -105,7 +105,7 @@ class _Checks:
             sorted(self._held.results, key=lambda result: result.file.task),
             key=lambda result: result.file.task,
         ):
-            data = _Data()
+            data = Data()
             for result in of_task:
                 if result.task is None:
                     yield result.finding(
@@ -121,11 +121,12 @@ class _Checks:
                     yield from self._scores(result, data)
                 else:
                     yield from _form(result)
+                    yield from self._other_predictions(result)
         yield from _twice(self._held.results)
         yield from _alike(self._held.predictions)
         yield from self._stray()
 
-    def _scores(self, result: FoundResult, data: _Data) -> Iterator[Finding]:
+    def _scores(self, result: FoundResult, data: Data) -> Iterator[Finding]:
         files = self._predictions_of(result)
         self._used |= {file.path for file in files}
         mine = [file for file in files if (file.model, file.revision) == _identity(result)]
@@ -146,10 +147,17 @@ class _Checks:
             )
         proven = bool(mine)
         for file in mine:
-            computed = yield from _Recomputation(result, file, data).findings()
+            computed = yield from Recomputation(result, file, data).findings()
             proven = proven and computed
         if proven:
             self.recomputed.add(result.file.path)
+
+    def _other_predictions(self, result: FoundResult) -> Iterator[Finding]:
+        """Whether the predictions of another package's task are those that the stamp names."""
+        path = self._held.others.get((result.place, result.file.task))
+        stamped = result.stamp and result.stamp.predictions_sha256
+        if path and stamped and file_sha256(path) != stamped:
+            yield changed_predictions(result, path)
 
     def _predictions_of(self, result: FoundResult) -> list[KeptPredictions]:
         """The files at the result's place, and others that say that they are of its model."""
@@ -173,37 +181,6 @@ class _Checks:
 
 def _identity(result: FoundResult) -> tuple[str, str]:
     return result.name, result.revision
-
-
-class _Data:
-    """The data of one task, by split, loaded when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._loaded: dict[str, PaperTask | MtebExtError] = {}
-
-    def load(self, name: str, split: str) -> PaperTask:
-        """The task with the data of a split.
-
-        Raises:
-            MtebExtError: If it cannot be loaded.
-        """
-        if split not in self._loaded:
-            self._loaded[split] = _load(name, split)
-        found = self._loaded[split]
-        if isinstance(found, MtebExtError):
-            raise found
-        return found
-
-
-def _load(name: str, split: str) -> PaperTask | MtebExtError:
-    from mteb_ext.results.tasks import find_task
-
-    try:
-        task = find_task(name, eval_splits=[split])
-        task.load_data()
-    except MtebExtError as error:
-        return error
-    return cast("PaperTask", task)
 
 
 def _stamp(result: FoundResult) -> Iterator[Finding]:
@@ -293,11 +270,13 @@ def _protocol(result: FoundResult) -> Iterator[Finding]:
             reason = f"the task has no {split}, {unknown[0]}."
             yield result.finding("unknown-subset", reason, result.run_again)
     for split, subset, entry in entries(result.file):
-        expected = task.metadata.hf_subsets_to_langscripts.get(subset)
-        if expected is not None and entry.get("languages") != expected:
+        expected = task.metadata.hf_subsets_to_langscripts.get(subset, [])
+        stated = entry.get("languages")
+        names = [brief(n) for n in stated] if isinstance(stated, list) else [brief(stated)]
+        if expected and names != [brief(name) for name in expected]:
             yield result.finding(
                 "other-languages",
-                f"the languages of {split}, {subset} are {entry.get('languages')}, and "
+                f"the languages of {split}, {subset} are {', '.join(names)}, and "
                 f"{', '.join(expected)} in the task.",
                 result.run_again,
             )
@@ -327,148 +306,24 @@ def _edition(result: FoundResult, task: PaperTask) -> Iterator[Finding]:
         )
 
 
-class _Recomputation:
-    """The scores of a result beside those of a prediction file."""
-
-    def __init__(self, result: FoundResult, file: KeptPredictions, data: _Data) -> None:
-        self._result = result
-        self._file = file
-        self._data = data
-        self._computed = True
-
-    def findings(self) -> Generator[Finding, None, bool]:
-        """Compare; return whether every score was computed again."""
-        result, file = self._result, self._file
-        if file.dataset_revision != result.file.dataset_revision:
-            yield self._of_file(
-                "other-data",
-                f"these predictions are on the dataset revision {file.dataset_revision}, and the "
-                f"result on {result.file.dataset_revision}.",
-            )
-            return False
-        if result.stamp and result.stamp.predictions_sha256 not in {None, file.sha256}:
-            yield self._of_file(
-                "changed-predictions",
-                f"its sha256 is not the one that {result.file.task}{SUFFIX} names: it was changed "
-                "after the run, or is of another one.",
-            )
-        scores = read_file(file.path).scores
-        for split in result.file.scores:
-            yield from self._split(split, {s: by.get(split) for s, by in scores.items()})
-        return self._computed
-
-    def _of_file(self, code: str, reason: str) -> Finding:
-        return self._result.finding(code, reason, self._result.run_again, self._file.path)
-
-    def _split(self, split: str, predicted: Mapping[str, object]) -> Iterator[Finding]:
-        result = self._result
-        known = cast("PaperTask", result.task)
-        if split not in known.splits():
-            self._computed = False
-            return
-        try:
-            task = self._data.load(result.file.task, split)
-        except MtebExtError as error:
-            self._computed = False
-            yield result.finding(
-                "no-data",
-                f"not verifiable here: {error}",
-                "Get the data ('mteb-ext fetch', or MTEB_EXT_DATA), and verify again.",
-            )
-            return
-        yield from self._fingerprints(task, split)
-        if task.metadata.revision != result.file.dataset_revision:
-            self._computed = False
-            return
-        there = {entry["hf_subset"]: entry for entry in result.file.scores[split]}
-        found: dict[str, Rescored] = {}
-        for subset in task.subsets(split):
-            if subset in there:
-                yield from self._subset(task, split, subset, predicted.get(subset), found)
-        whole = len(found) == len(task.subsets(split))
-        interval = headline_interval(task, [*found.values()]) if whole else {}
-        for subset, rescored in found.items():
-            yield from self._compare(split, subset, there[subset], rescored.scores, interval)
-
-    def _fingerprints(self, task: PaperTask, split: str) -> Iterator[Finding]:
-        stamped = self._result.stamp.data_fingerprints if self._result.stamp else {}
-        for name, fingerprint in task.fingerprints.items():
-            if stamped.get(name, fingerprint) != fingerprint:
-                self._computed = False
-                yield self._result.finding(
-                    "other-data",
-                    f"its run read other data of {name} than there is now.",
-                    self._result.run_again,
-                )
-
-    def _subset(
-        self,
-        task: PaperTask,
-        split: str,
-        subset: str,
-        predicted: object,
-        found: dict[str, Rescored],
-    ) -> Iterator[Finding]:
-        where = f"{split}, {subset}"
-        try:
-            if predicted is None:
-                self._computed = False
-                yield self._of_file("no-predictions", f"not verifiable: it holds none of {where}.")
-            else:
-                found[subset] = rescore(task, split, subset, predicted)
-        except MtebExtError as error:
-            self._computed = False
-            reason = f"its scores of {where} do not fit the data: {error}"
-            yield self._of_file("unfit-predictions", reason)
-
-    def _compare(
-        self,
-        split: str,
-        subset: str,
-        entry: Mapping[str, Any],
-        scores: Mapping[str, Any],
-        interval: Mapping[str, float],
-    ) -> Iterator[Finding]:
-        """One entry of the result beside what its predictions give."""
-        result, where = self._result, f"{split}, {subset}"
-        stated = {k: v for k, v in entry.items() if isinstance(v, float)}
-        expected = {**scores, **{k: v for k, v in interval.items() if k in entry}}
-        wrong = [
-            f"{name} is {entry[name]!r} and comes out as {value:.6f}"
-            for name, value in expected.items()
-            if name in entry and not _agree(entry[name], value)
-        ]
-        if wrong:
-            more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-            yield result.finding(
-                "changed-score",
-                f"{'; '.join(wrong[:_SHOWN])}{more} ({where}), from {self._file.path}. The scores "
-                "or the predictions were changed.",
-                result.run_again,
-            )
-        if unknown := sorted(set(stated) - set(expected)):
-            reason = f"{', '.join(unknown)} of {where} is no score of the task."
-            yield result.finding("unknown-score", reason, result.run_again)
-        if missing := sorted(set(expected) - set(entry)):
-            reason = f"{', '.join(missing)} of {where} is missing: the task had no such score then."
-            yield result.finding("missing-score", reason, result.run_again)
-
-
-def _agree(stated: object, computed: float) -> bool:
-    return isinstance(stated, float) and abs(stated - computed) <= TOLERANCE
-
-
 def _twice(results: Sequence[FoundResult]) -> Iterator[Finding]:
     """The same result in several files."""
     for same in by_key(results).values():
         for result in same[1:]:
-            agree = result.file.scores == same[0].file.scores
+            agree = _numbers(result) == _numbers(same[0])
             yield result.finding(
                 "duplicate" if agree else "contradiction",
                 f"{same[0].file.path} is of the same model, revision and task"
                 + (", with the same scores." if agree else ", with other scores."),
                 "Keep the one that is right, and remove the other.",
             )
+
+
+def _numbers(result: FoundResult) -> dict[tuple[str, str], dict[str, float]]:
+    return {
+        (split, subset): {k: v for k, v in entry.items() if isinstance(v, float)}
+        for split, subset, entry in entries(result.file)
+    }
 
 
 def _alike(files: Sequence[KeptPredictions]) -> Iterator[Finding]:
