@@ -37,6 +37,7 @@ def entries(card):
     return {result.dataset_name: result for result in card.data.eval_results}
 
 
+@pytest.mark.slow
 def test_a_card_names_task_data_revision_split_and_metric(folder, tmp_path):
     card = create(folder, tmp_path / "card.md")
     assert card.data.tags == ["mteb"]
@@ -58,6 +59,7 @@ def test_a_card_names_task_data_revision_split_and_metric(folder, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_the_scores_are_those_of_the_result_files(folder, tmp_path):
     found = entries(create(folder, tmp_path / "card.md"))
     for path in (folder / "results").rglob("*.sample.json"):
@@ -73,6 +75,7 @@ def test_the_scores_are_those_of_the_result_files(folder, tmp_path):
     assert found == {}
 
 
+@pytest.mark.slow
 def test_tasks_that_share_their_data_are_entries_of_their_own(folder, tmp_path):
     """The hub's form groups metrics by data, config, split and revision."""
     (index,) = create(folder, tmp_path / "card.md").data.to_dict()["model-index"]
@@ -80,6 +83,7 @@ def test_tasks_that_share_their_data_are_entries_of_their_own(folder, tmp_path):
     assert len(index["results"]) == 4 + 7
 
 
+@pytest.mark.slow
 def test_tasks_and_benchmarks_are_chosen(folder, tmp_path):
     only = create(folder, tmp_path / "a.md", "--tasks", "WikiQA.sample", "JACSTS.sample")
     assert list(entries(only)) == ["JACSTS.sample", "WikiQA.sample"]
@@ -99,6 +103,7 @@ def test_the_revision_is_that_of_the_result(tmp_path):
     assert (found.dataset_name, found.dataset_revision) == ("QABot", "unverified-01")
 
 
+@pytest.mark.slow
 def test_an_existing_card_keeps_the_rest_and_gets_new_scores(folder, tmp_path):
     old = create(folder, tmp_path / "old.md", "--tasks", "WikiQA.sample", "JACSTS.sample")
     old.data.eval_results[0].metric_value = 0.125  # JACSTS

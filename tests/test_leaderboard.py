@@ -167,6 +167,7 @@ def test_a_failed_result_leaves_its_model_without_a_rank(tmp_path):
     assert rows["x/a"][2:4] == ["failed to verify", "0.5000"]
 
 
+@pytest.mark.slow
 def test_no_result_is_compared_with_one_that_failed(folder, tmp_path):
     """Its predictions do not fit the data, which would end the comparison of all."""
     copy = tmp_path / "copy"
@@ -206,9 +207,13 @@ def folder(tmp_path_factory):
     return place
 
 
+LONG = "x" * 300
+
+
 @pytest.fixture(scope="module")
 def board(folder):
-    return board_of(folder)
+    long = Finding("no-stamp", folder, "test/one", "1", "WikiQA.sample", f"It is {LONG}.", "")
+    return board_of(folder, VerifyReport([long], {}))
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +225,7 @@ def pages(files):
     return {path: text for path, text in files.items() if path.endswith(".html")}
 
 
+@pytest.mark.slow
 def test_there_is_a_page_for_everything(board, files):
     names = {
         "index.html",
@@ -231,6 +237,7 @@ def test_there_is_a_page_for_everything(board, files):
     assert len(board.models) == 4
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_file_of_the_site_or_to_the_web(files):
     n = 0
     for path, page in pages(files).items():
@@ -246,6 +253,7 @@ def test_every_link_leads_to_a_file_of_the_site_or_to_the_web(files):
     assert n > 40
 
 
+@pytest.mark.slow
 def test_pages_fetch_nothing_and_run_only_their_own_script(files):
     for page in pages(files).values():
         reader = Reader(page)
@@ -271,6 +279,7 @@ def digest(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+@pytest.mark.slow
 def test_names_do_not_act(files):
     shown = "test/</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'\\x1b[31m"
     table = Reader(files[f"benchmarks/{file_name('Samples')}.html"]).tables[0]
@@ -295,6 +304,7 @@ def test_file_names_tell_names_apart():
     assert file_name("a/b").startswith("a-b-")
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_result_files(folder, files):
     """Read anew with json: each headline stands in the table, and with all digits in the files."""
     head, *rows = Reader(files[f"benchmarks/{file_name('Samples')}.html"]).tables[0]
@@ -322,6 +332,7 @@ def test_numbers_are_those_of_the_result_files(folder, files):
     assert checked == 7
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_a_dash_and_has_no_rank(files):
     rows = Reader(files[f"benchmarks/{file_name('Samples')}.html"]).tables[0][1:]
     (row,) = [row for row in rows if row[1] == "test/incomplete"]
@@ -331,6 +342,7 @@ def test_what_is_missing_is_a_dash_and_has_no_rank(files):
     assert "—" not in {cell for row in rows[:-1] for cell in row}
 
 
+@pytest.mark.slow
 def test_the_size_of_each_test_set_is_stated(files):
     """That of pairs comes from the comparison: result files of samples do not hold it."""
     page = files[f"benchmarks/{file_name('Samples')}.html"]
@@ -341,6 +353,7 @@ def test_the_size_of_each_test_set_is_stated(files):
     ]
 
 
+@pytest.mark.slow
 def test_letters_and_tie_ranges_are_those_of_the_comparison(board, files):
     table = Reader(files[f"tasks/{file_name('WikiQA.sample')}.html"]).tables[0]
     compared = board.page.compared["WikiQA.sample"].scores.query("headline")
@@ -354,6 +367,7 @@ def test_letters_and_tie_ranges_are_those_of_the_comparison(board, files):
     assert {row[0][:9]: row[3] for row in table[1:]} == ranges
 
 
+@pytest.mark.slow
 def test_samples_say_that_they_are_none(files):
     assert "these numbers mean nothing" in files[f"benchmarks/{file_name('Samples')}.html"]
     for task in SAMPLES:
@@ -379,6 +393,7 @@ def test_a_task_states_its_protocol_and_stands_beside_published_numbers(tmp_path
     assert "at least one relevant candidate" in wikiqa
 
 
+@pytest.mark.slow
 def test_citations_and_comparisons_can_be_downloaded(board, files):
     place = f"data/tasks/{file_name('WikiQA.sample')}"
     assert files[f"{place}/citation.bib"].startswith("@")
@@ -390,8 +405,9 @@ def test_citations_and_comparisons_can_be_downloaded(board, files):
     assert {row["rank"] for row in ranks} >= {None, 1, 3}
 
 
-def test_the_same_results_give_the_same_bytes(folder, files):
-    assert site_files(board_of(folder), "1.2.3") == files
+@pytest.mark.slow
+def test_the_same_results_give_the_same_bytes(folder, board, files):
+    assert site_files(board_of(folder, board.verified), "1.2.3") == files
 
 
 def test_a_model_of_several_revisions_has_one_page(tmp_path):
@@ -499,6 +515,7 @@ def unverified(monkeypatch):
     monkeypatch.setattr("mteb_ext.results.verifying.verify_results", lambda folders: NOTHING)
 
 
+@pytest.mark.slow
 def test_command_line_writes_the_site(folder, tmp_path, capsys, unverified):
     site = tmp_path / "site"
     assert main(["leaderboard", str(folder), "-o", str(site)]) == 0
