@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 from chromium import CHROMIUM, chromium
 from conftest import ToyEncoder, toy_meta
+from stock_tasks import StockSTS
 from test_page import EVIL, Reader, seeded
 from test_results import TRACKS, WIKIQA, sts, write_result
 
@@ -153,6 +154,30 @@ def test_verdicts_and_findings_are_those_of_verify(tmp_path):
     assert "edited" not in of_a
     assert "✗ failed" in files[f"tasks/{file_name('WikiQA')}.html"]
     assert "✗ failed" not in files[f"benchmarks/{file_name('TANDA-AS2')}.html"]  # it is not there
+
+
+def test_the_head_of_a_column_is_that_of_scores_that_count(tmp_path):
+    whole = {"test": [sts(track, 0.5) for track in TRACKS]}
+    write_result(tmp_path, "STS17SemEval", whole, model="x/a")
+    write_result(tmp_path, "STS17SemEval", {"test": [sts("3-es-es", 0.25)]}, model="x/z")
+    verified = VerifyReport([], {("x/z", "1", "STS17SemEval"): "failed"})
+    page = site_files(board_of(tmp_path, verified), "1")[
+        f"benchmarks/{file_name('SemEval2017-STS')}.html"
+    ]
+    assert Reader(page).tables[0][0][2] == "STS17SemEvalmean pearson1,500 pairs"
+
+
+def test_splits_stand_apart_on_the_page_of_a_task(tmp_path, stock, monkeypatch):
+    both = StockSTS.metadata.model_copy(update={"eval_splits": ["dev", "test"]})
+    monkeypatch.setattr(StockSTS, "metadata", both)
+    scores = {
+        split: [{"hf_subset": "default", "cosine_spearman": value, "main_score": value}]
+        for split, value in (("dev", 0.75), ("test", 0.5))
+    }
+    write_result(tmp_path, "StockSTS", scores, model="x/a")
+    page = site_files(board_of(tmp_path), "1")[f"tasks/{file_name('StockSTS')}.html"]
+    assert [table[1][:2] for table in Reader(page).tables] == [["x/a", "0.7500"], ["x/a", "0.5000"]]
+    assert re.findall("<h2>(.*?)</h2>", page) == ["Protocol", "Models, dev", "Models"]
 
 
 def test_a_failed_result_leaves_its_model_without_a_rank(tmp_path):

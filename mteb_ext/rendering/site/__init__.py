@@ -116,7 +116,8 @@ class _Site:
         cells: dict[str, dict[tuple[str, str], Any]] = {}
         for row in of_columns.itertuples(index=False):
             cells.setdefault(row.run, {})[row.task, row.split] = row
-        heads = {(row.task, row.split): row for row in of_columns.itertuples(index=False)}
+        counting = of_columns[of_columns["counts"]].itertuples(index=False)
+        heads = {(row.task, row.split): row for row in counting}
         place = f"data/benchmarks/{file_name(ranking.name)}"
         ranks = of_columns["run"].map(ranking.ranks).astype("Int64")
         files = dict(_tables(f"{place}/scores", of_columns.assign(rank=ranks)))
