@@ -300,6 +300,7 @@ def test_runs_of_one_model_are_grouped(stock, tmp_path, with_dev, chosen):
     of_model = groups.loc["m"]
     assert of_model["mean"] == pytest.approx(np.mean(values))
     assert of_model["sd"] == pytest.approx(np.std(values, ddof=1))
+    assert (of_model["lowest"], of_model["highest"]) == pytest.approx((min(values), max(values)))
     assert (of_model["runs"], of_model["run"]) == (3, f"m, revision {chosen}")
     assert of_model["chosen_by"] == ("dev" if with_dev else "median")
     assert groups.loc["other", "chosen_by"] == "only run"
