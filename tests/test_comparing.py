@@ -308,6 +308,8 @@ def test_runs_of_one_model_are_grouped(stock, tmp_path, with_dev, chosen):
     assert set(compared.scores["run"]) == {f"m, revision {chosen}", "other"}
     assert set(compared.scores["split"]) == {"test"}
     assert len(compared.pairs) == 1
+    for form in ("markdown", "html"):
+        assert f"{np.mean(values):.4f}" in FORMATS[form](compared)
 
 
 def test_a_search_says_how_deep_its_predictions_are(stock, tmp_path):

@@ -94,7 +94,7 @@ class MadeUpPairs(PaperSTS):
     protocol = CorrelationProtocol(
         headline="pearson",
         source="made up",
-        facts=dict.fromkeys(("train", "dev", "test"), {"default": PairFacts(1, "")}),
+        facts={split: {"default": PairFacts(1, "")} for split in ("train", "dev", "test")},
     )
     source = SampleFiles()
 
