@@ -227,8 +227,8 @@ def to_markdown(compared: Compared) -> str:
     ]
     tables = [_markdown_table(scores)]
     for table in _further_tables(compared):
-        rows = [[_MARKDOWN.text(cell) for cell in row] for row in (table.columns, *table.rows)]
-        tables.append(_markdown_table(rows))
+        cells = [[_MARKDOWN.text(cell) for cell in row] for row in (table.columns, *table.rows)]
+        tables.append(_markdown_table(cells))
     notes = [_MARKDOWN.text(line) for line in (*caption(compared, bold=True), RESOLVABLE)]
     return "\n\n".join([*tables, *notes]) + "\n"
 
