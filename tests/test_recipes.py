@@ -150,6 +150,7 @@ def trainings(monkeypatch):
 
     def train(model, data, loss, folder, options, evaluator=None):
         model.save_pretrained(str(folder))
+        (folder / "trainer_state.json").write_text("{}")
         seen.append((data.to_dict(), folder.name, options, evaluator))
 
     for module in (transfer_and_adapt, pair_regressor, contrastive_adaptation):
@@ -281,3 +282,16 @@ def test_the_command_that_a_recipe_prints_evaluates_its_model(tmp_path, monkeypa
     [file] = (tmp_path / "results").rglob("WikiQA.sample.json")
     assert file.parents[1].name == "recipes__baseline-WikiQA.sample-noise0"
     assert set(mteb.TaskResult.from_disk(file).scores) == {"dev", "test"}
+
+
+def test_a_run_that_was_begun_with_other_options_is_not_taken_for_this_one(tmp_path, trainings):
+    made_up_transfer(tmp_path)
+    noisy = made_up_transfer(tmp_path, "--label-noise", "0.2")  # stage one is shared
+    assert [name for _, name, _, _ in trainings] == [
+        "transferred-MadeUpSource-seed1",
+        "adapted-MadeUpSource-MadeUpTarget-noise0-seed1",
+        noisy.name,
+    ]
+    with pytest.raises(SystemExit, match=r"transferred-MadeUpSource-seed1 was begun with epochs 8"):
+        made_up_transfer(tmp_path, "--epochs", "3")
+    assert len(trainings) == 3

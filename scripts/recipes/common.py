@@ -7,6 +7,7 @@ package, by its paper's protocol.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -38,6 +39,7 @@ except ImportError as error:
 if not find_spec("accelerate"):
     raise SystemExit("the recipes need accelerate: pip install 'mteb-ext[train]'")
 
+ELSEWHERE = {"output", "device"}  # options that change where, and not what, is trained
 PATIENCE = 3  # evaluations on dev without a better one, and training stops
 TINY = {"batch_size": 8, "max_length": 32, "learning_rate": 1e-2, "epochs": 8, "evaluations": 2}
 
@@ -64,7 +66,7 @@ def parser_of(doc: str, **defaults: Any) -> argparse.ArgumentParser:
     parser.add_argument("--learning-rate", type=float)
     parser.add_argument("--max-length", type=int, help="tokens of a text or pair")
     parser.add_argument("--evaluations", type=int, default=10, help="on dev, in a training")
-    parser.add_argument("--device", help="cpu, for example; the best there is if left out")
+    parser.add_argument("--device", help="cpu or cuda; the best there is if left out")
     parser.add_argument("--tiny", action="store_true", help="a random model on the sample data")
     parser.set_defaults(**defaults)
     return parser
@@ -79,11 +81,11 @@ def parse(
     return parser.parse_args(arguments)
 
 
-def cross_encoder(model: str | None, texts: Sequence[str], options: argparse.Namespace) -> Any:
-    """A cross-encoder with one output, which is used as it is: no sigmoid makes scores equal."""
+def cross_encoder(start: str | Path | None, data: Dataset, options: argparse.Namespace) -> Any:
+    """A cross-encoder with one output, which is used as it is: a sigmoid would make scores tie."""
     set_seed(options.seed)  # the head is random
     return CrossEncoder(
-        str(model or tiny_encoder(texts, options)),
+        str(start or _tiny_encoder(data, options)),
         num_labels=1,
         max_length=options.max_length,
         activation_fn=torch.nn.Identity(),
@@ -92,11 +94,11 @@ def cross_encoder(model: str | None, texts: Sequence[str], options: argparse.Nam
     )
 
 
-def sentence_encoder(model: str | None, texts: Sequence[str], options: argparse.Namespace) -> Any:
+def sentence_encoder(data: Dataset, options: argparse.Namespace) -> Any:
     """A sentence-transformers model."""
     set_seed(options.seed)
     encoder = SentenceTransformer(
-        str(model or tiny_encoder(texts, options)),
+        str(options.model or _tiny_encoder(data, options)),
         device=options.device,
         config_kwargs=_config(options),
     )
@@ -108,25 +110,29 @@ def _config(options: argparse.Namespace) -> dict[str, Any]:
     return {"num_hidden_layers": options.layers} if options.layers else {}
 
 
-def tiny_encoder(texts: Sequence[str], options: argparse.Namespace) -> Path:
-    """Write a random BERT of two layers over the words of the texts, or for Japanese characters."""
+def _tiny_encoder(data: Dataset, options: argparse.Namespace) -> Path:
+    """Write a random BERT of two layers over the words of the data."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
     if not options.tiny:
         raise SystemExit("say which model to train: --model FOLDER_OR_NAME, or --tiny")
-    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]"}
-    special["sep_token"] = "[SEP]"
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
+    columns = [data[name] for name in data.column_names if name not in {"label", "score"}]
     trainer = trainers.WordLevelTrainer(special_tokens=list(special.values()), vocab_size=2000)
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.BertProcessing(
-        ("[SEP]", tokenizer.token_to_id("[SEP]")), ("[CLS]", tokenizer.token_to_id("[CLS]"))
+    tokenizer.train_from_iterator((text for column in columns for text in column), trainer)
+    cls, sep = ((token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]"))
+    tokenizer.post_processor = processors.BertProcessing(sep, cls)
+    config = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=64,
     )
-    size = {"hidden_size": 32, "intermediate_size": 64, "max_position_embeddings": 64}
-    layers = {"num_hidden_layers": 2, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=tokenizer.get_vocab_size(), **layers, **size)
     folder = options.output / f"tiny-seed{options.seed}"
     BertModel(config).save_pretrained(folder)
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
@@ -207,9 +213,24 @@ def train(
     trainer.save_state()
 
 
-def is_finished(folder: Path) -> bool:
-    """Whether a run's model is there: the state of its training is written after it."""
-    return (folder / "trainer_state.json").is_file()
+def is_finished(folder: Path, options: argparse.Namespace) -> bool:
+    """Whether a run's model is there: the state of its training is written after it.
+
+    Raises:
+        SystemExit: If the run was begun with other options.
+    """
+    mine = {name: str(value) for name, value in vars(options).items() if name not in ELSEWHERE}
+    note = folder / ".options.json"  # hidden: no part of the model's revision
+    found = json.loads(note.read_text("utf-8")) if note.is_file() else mine
+    if other := [f"{name} {found.get(name)}" for name in mine if found.get(name) != mine[name]]:
+        raise SystemExit(
+            f"{folder} was begun with {', '.join(other)}: delete it, or choose another --output"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    note.write_text(json.dumps(mine), encoding="utf-8")
+    if finished := (folder / "trainer_state.json").is_file():
+        print(f"{folder} is there; it is not trained again.")
+    return finished
 
 
 def run(main: Callable[[], object]) -> None:

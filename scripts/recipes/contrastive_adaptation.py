@@ -37,14 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     options = parse(parser, arguments, target="JACSTS.sample")
     name = f"contrastive-{options.target}"
     folder = options.output / f"{name}-seed{options.seed}"
-    if is_finished(folder):
-        print(f"{folder} is there; it is not trained again.")
-    else:
+    if not is_finished(folder, options):
         if options.triples:
             data = Dataset.from_csv(options.triples).select_columns(COLUMNS)
         else:
             data = triples(sentences(options.corpus, options.tiny), options.seed)
-        model = sentence_encoder(options.model, data["sent0"], options)
+        model = sentence_encoder(data, options)
         train(model, data, MultipleNegativesRankingLoss(model, scale=SCALE), folder, options)
     print(f"mteb-ext run -m {folder} --name recipes/{name} -t {options.target}")
     return folder

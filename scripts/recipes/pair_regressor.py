@@ -27,10 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     data = data.select_columns(["sentence1", "sentence2", "score"])
     name = f"regressor-{options.target}"
     folder = options.output / f"{name}-seed{options.seed}"
-    if is_finished(folder):
-        print(f"{folder} is there; it is not trained again.")
-    else:
-        model = cross_encoder(options.model, [*data["sentence1"], *data["sentence2"]], options)
+    if not is_finished(folder, options):
+        model = cross_encoder(options.model, data, options)
         evaluator = TaskEvaluator(options.target, options.batch_size)
         train(model, data, MSELoss(model), folder, options, evaluator)
     print(f"mteb-ext run -m {folder} --name recipes/{name} -t {options.target}")

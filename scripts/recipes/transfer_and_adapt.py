@@ -44,10 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> Path:
     start = options.model
     if not options.skip_transfer:
         start = options.output / f"transferred-{options.source}-seed{options.seed}"
-        stage_one = argparse.Namespace(
-            **vars(options)
-            | {"learning_rate": options.transfer_rate, "max_steps": options.transfer_steps}
-        )
+        its_own = {
+            "learning_rate": options.transfer_rate,
+            "max_steps": options.transfer_steps,
+            "label_noise": 0.0,
+        }
+        stage_one = argparse.Namespace(**vars(options) | its_own)
         fit(options.model, load(options.source), start, stage_one)
     name = "baseline" if options.skip_transfer else f"adapted-{options.source}"
     name += f"-{options.target}-noise{options.label_noise * 100:g}"
@@ -67,10 +69,9 @@ def load(task: str, **noise: float) -> Dataset:
 
 def fit(start: str | Path | None, data: Dataset, folder: Path, options: argparse.Namespace) -> None:
     """Train one stage, unless it is there."""
-    if is_finished(folder):
-        print(f"{folder} is there; it is not trained again.")
+    if is_finished(folder, options):
         return
-    model = cross_encoder(start, [*data["question"], *data["candidate"]], options)
+    model = cross_encoder(start, data, options)
     evaluator = TaskEvaluator(options.target, options.batch_size)
     train(model, data, BinaryCrossEntropyLoss(model), folder, options, evaluator)
 
