@@ -14,10 +14,14 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before anything imports huggingf
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REAL_DATA = os.environ.get("MTEB_EXT_DATA")
+SLOW = {"real_data", "models", "process", "ray", "browser"}
 
 
 def pytest_collection_modifyitems(config, items):
-    """Tests on the real data run where there is some."""
+    """The quick loop is `-m "not slow"`. Tests on the real data run where there is some."""
+    for item in items:
+        if not SLOW.isdisjoint(item.keywords):
+            item.add_marker(pytest.mark.slow)
     if REAL_DATA and Path(REAL_DATA).is_dir():
         return
     skip = pytest.mark.skip(reason="needs the real data: set MTEB_EXT_DATA to its folder")

@@ -296,6 +296,7 @@ def test_data_that_may_not_be_passed_on_is_not_pushed_to_a_hub():
             mteb.get_task(name).push_dataset_to_hub("someone/copy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["JACSTS.sample", "WikiQA.sample", "QABot.sample"])
 def test_mtebs_embedding_cache_gives_the_same_scores(name, tmp_path):
     from mteb.models.cache_wrappers import CachedEmbeddingWrapper

@@ -8,6 +8,8 @@ import mteb
 import pytest
 from mteb.results import BenchmarkResults, ModelResult, TaskResult
 
+pytestmark = pytest.mark.slow  # mteb's own tables take seconds
+
 HEADLINES = {
     "JapaneseSTSIR": ["JACSTS (spearman)", "QABot (map)"],
     "TANDA-AS2": ["WikiQA (map)", "TRECQA (map)"],

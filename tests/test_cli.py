@@ -195,6 +195,7 @@ def test_fetch_verifies_what_is_here(capsys):
     assert "TRECQA train: here; 1,229 questions, 53,417 candidates; verified" in shown
 
 
+@pytest.mark.slow
 def test_report_shows_the_headline_of_the_result_files(results, capsys):
     assert main(["report", str(results)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -209,6 +210,7 @@ def test_report_shows_the_headline_of_the_result_files(results, capsys):
     assert not any("All models" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_report_on_the_way_of_a_damaged_result(results, capsys):
     damaged = next(results.rglob("WikiQA.sample.json"))
     damaged.write_text(damaged.read_text()[:1000])
@@ -220,6 +222,7 @@ def test_report_on_the_way_of_a_damaged_result(results, capsys):
     assert line.startswith(f"mteb-ext: {damaged} is left out")
 
 
+@pytest.mark.slow
 def test_report_of_a_name_that_the_page_of_codes_lacks(results, monkeypatch):
     meta = next(results.rglob("model_meta.json"))
     meta.write_text(json.dumps({"name": "試作/[bold]x\x1b]0;t\x07", "revision": "1"}))
@@ -283,6 +286,7 @@ def test_a_result_with_subsets_missing_says_so(tmp_path, no_data, capsys):
     assert "mean pearson of 2 of 6 subsets" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_run_of_what_is_no_folder(capsys):
     assert main(["run", "-m", "org/model", "-t", "WikiQA"]) == 1
     assert "there is no model 'org/model'" in capsys.readouterr().err

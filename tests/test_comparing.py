@@ -171,6 +171,7 @@ def test_a_mean_over_subsets_of_queries_counts_subsets_alike(stock, tmp_path, ca
     assert "StockSubsets (test, x) is skipped: comparing means needs" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_order_of_folders_makes_no_difference(predictions):
     folders = [predictions / name for name in ("good", "fair", "bad")]
     first, second = compare_runs(folders), compare_runs(folders[::-1])
@@ -323,6 +324,7 @@ def test_a_search_says_how_deep_its_predictions_are(stock, tmp_path):
     assert set(compared.scores["edition"]) == {"mteb's"}
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
     assert main(["compare", str(predictions)]) == 0
     shown = capsys.readouterr().out

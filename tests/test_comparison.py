@@ -125,6 +125,7 @@ class TestMeans:
         monkeypatch.setattr(comparison, "_BLOCK", 8000)
         assert compare_means_of(values) == whole
 
+    @pytest.mark.slow
     def test_memory_is_bounded(self):
         tracemalloc.start()
         compare_means_of(average_precisions(60, 30))

@@ -65,6 +65,7 @@ class TestAgainstScipy:
         assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-12)
         assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-12)
 
+    @pytest.mark.slow
     def test_a_million_pairs(self):
         x, noise = np.random.default_rng(1).standard_normal((2, 1_000_000))
         y = (x + noise).round(2)

@@ -237,6 +237,7 @@ def score(model, task="WikiQA.sample"):
     return result.task_results[0].get_score()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("class_name", ["SentenceTransformer", "SparseEncoder", "CrossEncoder"])
 def test_a_folder_scores_as_the_object_does(tiny, no_data, class_name):
     import sentence_transformers
@@ -264,6 +265,7 @@ def test_a_static_embedding_is_a_sentence_transformer(tmp_path, minilm_folder, n
     assert score(load_model(tmp_path / "static")) == score(model)
 
 
+@pytest.mark.slow
 def test_one_folder_as_two_kinds_is_two_models(tiny, tmp_path, no_data):
     folder = tiny("BertForSequenceClassification", num_labels=1)
     cache = mteb.ResultCache(tmp_path)

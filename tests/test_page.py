@@ -30,6 +30,8 @@ from mteb_ext.errors import MtebExtError
 from mteb_ext.rendering.text import printable
 from mteb_ext.results.page_data import Scatter, page_data, rescale
 
+pytestmark = pytest.mark.slow  # whole pages; what they compute is tested in test_comparing
+
 EVIL = "test/</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'\x1b[31m\u202e"
 SAMPLES = ("STS17SemEval.sample", "STSBenchmarkSemEval.sample", "WikiQA.sample")
 VOID = {"meta", "br", "img", "input", "link", "hr"}

@@ -21,6 +21,7 @@ from mteb_ext.running.worker import Job
 MODELS = [COSINE, COUNT, WEIGHTED]
 
 
+@pytest.mark.slow
 def test_files_come_back_where_a_worker_does_not_see_the_output_folder(tmp_path, no_data):
     store = Store(tmp_path / "out", tmp_path / "predictions")
     store.check()

@@ -283,6 +283,7 @@ def deeper_than_a_path(tmp_path, monkeypatch):
         Path("a-folder-in-a-folder-in-a-folder-in-a-folder").rmdir()
 
 
+@pytest.mark.slow
 def test_folders_deeper_than_a_path_may_be_long(tmp_path, deeper_than_a_path, caplog):
     write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
     assert len(mteb_ext.load_results(tmp_path)) == 4

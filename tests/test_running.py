@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import os
 import random
@@ -15,10 +16,13 @@ from pathlib import Path
 import mteb
 import pytest
 from conftest import ToyEncoder, spread, toy_meta
+from rich.console import Console
+from rich.progress import Progress as LiveProgress
+from rich.progress import TextColumn, TimeElapsedColumn
 
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, ModelError, RunError
-from mteb_ext.running.costs import cell_cost, parameters_of_model, texts_of_task
+from mteb_ext.running.costs import cell_cost, pace, parameters_of_model, texts_of_task
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Cell, Options, Plan, Unit, balanced, shard, units
 from mteb_ext.running.plan_files import read_plan, write_plan
@@ -32,6 +36,16 @@ COSINE, COUNT, WEIGHTED = (
     f"mteb-ext/{name}" for name in ("token-cosine", "word-count", "weighted-word-count")
 )
 RANKING = ["WikiQA.sample", "TRECQA.sample"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def libraries_are_no_garbage():
+    """The worker collects garbage after each model; it need not look through the libraries."""
+    import sentence_transformers  # noqa: F401
+
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def cells_of(*costs):
@@ -325,6 +339,7 @@ def test_always_means_again(folder, capsys):
     assert "finished before" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_missing_subsets_are_added(folder, tmp_path):
     task = ["STS17SemEval.sample"]
     run(folder, "--eval-subsets", "3-es-es", "5-en-en", tasks=task)
@@ -408,6 +423,7 @@ def test_a_result_that_does_not_count_is_made_again(folder, damage):
     assert json.loads(path.read_text())["dataset_revision"] == "sample"
 
 
+@pytest.mark.slow
 def test_another_edition_of_private_data_is_finished_too(folder, no_data, capsys):
     from conftest import write_qabot
 
@@ -424,6 +440,7 @@ def test_another_edition_of_private_data_is_finished_too(folder, no_data, capsys
     assert "finished before" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_failures_do_not_stop_the_others_and_are_named(folder, tmp_path, capsys):
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "config.json").write_text('{"architectures": ["BertModel"]}')
@@ -466,6 +483,7 @@ def test_private_data_that_is_not_here_is_a_failure_that_says_where_to_get_it(fo
     assert len(found(folder)[0]) == 1
 
 
+@pytest.mark.slow
 def test_models_are_in_memory_one_at_a_time(folder, monkeypatch):
     alive = weakref.WeakSet()
     seen = []
@@ -483,6 +501,7 @@ def test_models_are_in_memory_one_at_a_time(folder, monkeypatch):
     assert seen == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_tasks_share_the_embeddings_of_a_text(folder, monkeypatch, minilm_folder):
     from sentence_transformers import SentenceTransformer
 
@@ -518,6 +537,8 @@ def test_output_of_a_cell_goes_to_its_log(folder, monkeypatch, capfd):
 
 def test_dry_run(folder, capsys):
     run(folder, tasks=["WikiQA.sample"])
+    (stamp,) = folder.glob("results/*/*/WikiQA.sample.stamp")
+    stamp.unlink()
     capsys.readouterr()
     assert run(folder, "--dry-run", models=[COSINE, COUNT]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -527,6 +548,25 @@ def test_dry_run(folder, capsys):
         f"{COUNT} 1 TRECQA.sample: about 1 s",
         "4 cells; what is not finished takes about 3 s on 2 CPU cores.",
     ]
+
+
+def test_a_dry_run_goes_by_what_cells_took_here(folder, capsys):
+    run(folder, tasks=["WikiQA.sample"])
+    (stamp,) = folder.glob("results/*/*/WikiQA.sample.stamp")
+    # A cell of 100 texts and no parameters is guessed at 1.02 seconds. It took 50 times that here.
+    stamp.write_text(json.dumps({**json.loads(stamp.read_text()), "seconds": 51.0}))
+    capsys.readouterr()
+    assert run(folder, "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{COSINE} 1 WikiQA.sample: finished",
+        f"{COSINE} 1 TRECQA.sample: about 51 s",
+        "2 cells; what is not finished takes about 51 s by what 1 cells took here.",
+    ]
+
+
+def test_pace_is_over_the_cells_of_known_time():
+    assert pace([(30.0, 10.0), (0.0, 99.0), (10.0, 10.0)]) == 2.0
+    assert pace([(0.0, 99.0)]) is None
 
 
 def test_a_dry_run_makes_no_folder(folder):
@@ -613,6 +653,25 @@ def test_progress_counts_and_estimates(capsys, monkeypatch):
     assert [event.task for event in progress.failed] == ["b"]
 
 
+def test_a_terminal_shows_since_when_a_cell_is_run(monkeypatch):
+    screen = io.StringIO()
+
+    def live():
+        console = Console(file=screen, force_terminal=True, no_color=True, width=80)
+        columns = (TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+        return LiveProgress(*columns, console=console, auto_refresh=False)
+
+    monkeypatch.setattr("mteb_ext.running.progress._live", live)
+    with Progress({(0, "a"): 10.0, (1, "a"): 10.0}) as progress:
+        progress.take(Event(0, "a", "started", "org/[red]m"))
+        progress.take(Event(1, "a", "started", "org/n"))
+        progress.take(Event(1, "a", "done", "org/n", score=0.5, metric="map", seconds=30))
+        progress._live.refresh()
+        lines, bottom = screen.getvalue().rsplit("\x1b[2K", 1)
+    assert bottom == "org/[red]m a 0:00:00"
+    assert "[1/2] org/n a: map 0.5000 in 30 s" in lines
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0 s"), (99, "99 s"), (101, "2 min"), (7200, "2.0 h")]
 )
@@ -620,6 +679,7 @@ def test_durations(seconds, text):
     assert duration(seconds) == text
 
 
+@pytest.mark.slow
 def test_shards_together_are_the_whole(folder, tmp_path):
     models = [COSINE, COUNT, WEIGHTED]
     for number in (1, 2, 3):

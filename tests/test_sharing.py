@@ -50,6 +50,7 @@ def scores(model, *tasks, **options):
 TASKS = ("WMT17Metrics.sample", "WMT17MetricsQE.sample", "JACSTS.sample", "WikiQA.sample")
 
 
+@pytest.mark.slow
 def test_tasks_share_texts_and_score_as_alone():
     plain, inner = wrapped(), wrapped()
     apart = scores(plain, *TASKS)
@@ -93,6 +94,7 @@ def test_other_options_are_other_embeddings():
     assert len(inner.model.seen) == 2 * once
 
 
+@pytest.mark.slow
 def test_a_model_that_may_look_at_the_task_is_asked_anew():
     class OfItsOwn(SentenceTransformerEncoderWrapper):
         def encode(self, inputs, **kwargs):

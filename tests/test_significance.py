@@ -133,6 +133,7 @@ class TestSmallSamples:
         values = 1 / np.random.default_rng(8).geometric(0.6, size=20)
         assert mean_interval(values[::-1]) == mean_interval(values)
 
+    @pytest.mark.slow
     def test_reruns_agree_and_other_seeds_give_nearly_the_same(self):
         x, noise = np.random.default_rng(5).standard_normal((2, 20))
         y = x + noise
@@ -144,6 +145,7 @@ class TestSmallSamples:
             assert mean_correlation_interval([(x, y)], seed=1) == others[0]
         assert mean_interval(y) != mean_interval(y, seed=1)
 
+    @pytest.mark.slow
     def test_more_pairs_give_a_narrower_interval_around_the_estimate(self):
         few, many = correlated_pairs(50, seed=7), correlated_pairs(800, seed=7)
         for method, correlation in (("pearson", pearson), ("spearman", spearman)):
@@ -186,6 +188,7 @@ class TestLargeSamples:
         expected = math.tanh(z - margin), math.tanh(z + margin)
         assert correlation_interval(x, y, method) == pytest.approx(expected, abs=1e-4)
 
+    @pytest.mark.slow
     @BOTH
     def test_it_continues_the_bootstrap(self, method, monkeypatch):
         x, y = correlated_pairs(4000, seed=22)
@@ -257,6 +260,7 @@ class TestDegenerateIntervals:
         x = [0.0] * 9 + [1.0]
         assert correlation_interval(x, x, method) == pytest.approx((0, 1), abs=1e-12)
 
+    @pytest.mark.slow
     @BOTH
     @given(st.lists(st.tuples(*[st.sampled_from([0.1, 0.2, 0.7])] * 2), min_size=3, max_size=6))
     @settings(max_examples=20, deadline=None)

@@ -241,6 +241,7 @@ def test_a_folder_that_takes_no_file_is_no_fault_of_the_network(
     assert not files_below(pinned.parents[4])
 
 
+@pytest.mark.slow
 def test_many_fetch_the_same_file_at_once(pinned, host):
     everyone = threading.Barrier(8)
     found = []

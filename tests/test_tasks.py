@@ -407,6 +407,7 @@ def test_the_benchmark_of_all_tasks():
     assert sorted(names) == sorted(TASKS)
 
 
+@pytest.mark.slow
 def test_a_benchmark_gives_mtebs_own_result_table(tmp_path, no_data):
     names = ["STS17SemEval.sample", "WikiQA.sample"]
     cache = mteb.ResultCache(tmp_path)

@@ -306,21 +306,29 @@ def _events(
 
 def _show(plan: Plan, cells: Sequence[Cell], store: Store) -> None:
     """Print the cells, what there is of them, and about how long the rest takes."""
+    from mteb_ext.running.costs import pace
     from mteb_ext.running.progress import duration
     from mteb_ext.running.tasks import task_of_run
 
-    options, left = plan.options, 0.0
+    options = plan.options
+    again = options.overwrite_strategy == "always"
+    took: dict[Cell, float] = {}
+    left = []
     for cell in cells:
         task = task_of_run(cell.task, options.eval_splits, options.eval_subsets)
         meta = plan.models[cell.model].meta
-        again = options.overwrite_strategy == "always"
-        finished = not again and store.finished(meta, task) is not None
-        left += 0 if finished else cell.cost
-        state = "finished" if finished else f"about {duration(cell.cost)}"
+        if store.finished(meta, task) is not None:
+            took[cell] = store.seconds(meta, cell.task)
+        if again or cell not in took:
+            left.append(cell)
+    measured = pace([(seconds, cell.cost) for cell, seconds in took.items()])
+    for cell in cells:
+        meta = plan.models[cell.model].meta
+        state = f"about {duration(cell.cost * (measured or 1))}" if cell in left else "finished"
         print_line(f"{meta.name} {meta.revision} {cell.task}: {state}")
-    print_line(
-        f"{len(cells)} cells; what is not finished takes about {duration(left)} on 2 CPU cores."
-    )
+    total = duration(sum(cell.cost for cell in left) * (measured or 1))
+    how = f"by what {len(took)} cells took here" if measured else "on 2 CPU cores"
+    print_line(f"{len(cells)} cells; what is not finished takes about {total} {how}.")
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,21 @@ def cell_cost(n_texts: int, n_parameters: int) -> float:
     """Seconds that a model of some size takes for a task with some texts, on two CPU cores."""
     per_text = _SECONDS_PER_TEXT + _SECONDS_PER_TEXT_AND_PARAMETER * n_parameters
     return _SECONDS_PER_TASK + n_texts * per_text
+
+
+def pace(cells: Sequence[tuple[float, float]]) -> float | None:
+    """How many times its cost a cell takes here.
+
+    Args:
+        cells: The seconds that each finished cell took, 0 where that is not known, and its cost.
+
+    Returns:
+        The ratio of the sums over the cells of known time; None where there is none.
+    """
+    known = [(seconds, cost) for seconds, cost in cells if seconds > 0]
+    if not known:
+        return None
+    return sum(seconds for seconds, _ in known) / sum(cost for _, cost in known)
 
 
 def texts_of_task(task: AbsTask) -> int:

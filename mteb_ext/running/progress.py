@@ -12,11 +12,12 @@ from mteb_ext.rendering.text import printable
 from mteb_ext.running.worker import Event
 
 if TYPE_CHECKING:
-    from rich.status import Status
+    from rich.progress import Progress as LiveProgress
+    from rich.progress import TaskID
 
 
 class Progress:
-    """Prints events as they come: finished cells as lines, and in a terminal what is being run."""
+    """Prints events as they come: finished cells as lines, in a terminal also what is being run."""
 
     def __init__(self, costs: Mapping[tuple[int, str], float]) -> None:
         """Prepare.
@@ -29,36 +30,42 @@ class Progress:
         self._n_settled = 0
         self._started = time.monotonic()
         self._cost_done = 0.0
-        self._running: dict[tuple[int, str], str] = {}
+        self._rows: dict[tuple[int, str], TaskID] = {}
         self.failed: list[Event] = []
-        self._status = _status()
+        self._live = _live()
 
     def __enter__(self) -> Progress:
-        if self._status:
-            self._status.start()
+        if self._live:
+            self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._status:
-            self._status.stop()
+        if self._live:
+            self._live.stop()
 
     def take(self, event: Event) -> None:
         """Show an event."""
         key = (event.model, event.task)
         if event.status == "started":
-            self._running[key] = f"{event.name} {event.task}"
-            if not self._status:
-                self._say(f"{self._count()} {event.name} {event.task}: running")
+            self._begin(key, f"{event.name} {event.task}")
         elif key in self._open:  # a worker that was replaced may report a cell again
             cost = self._open.pop(key)
-            self._running.pop(key, None)
+            self._end(key)
             self._n_settled += 1
             self._cost_done += cost if event.status == "done" else 0.0
             if event.status == "failed":
                 self.failed.append(event)
             self._say(f"{self._count()} {_line(event)}{self._left()}")
-        if self._status:
-            self._status.update(", ".join(self._running.values()))
+
+    def _begin(self, key: tuple[int, str], cell: str) -> None:
+        if not self._live:
+            self._say(f"{self._count()} {cell}: running")
+        elif key not in self._rows:
+            self._rows[key] = self._live.add_task(_one_line(cell), total=None)
+
+    def _end(self, key: tuple[int, str]) -> None:
+        if self._live and key in self._rows:
+            self._live.remove_task(self._rows.pop(key))
 
     def _count(self) -> str:
         width = len(str(self._n_cells))
@@ -72,11 +79,14 @@ class Progress:
         return f"; about {duration(elapsed / self._cost_done * sum(self._open.values()))} left"
 
     def _say(self, line: str) -> None:
-        line = printable(" ".join(line.split()))
-        if self._status:
-            self._status.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if self._live:
+            self._live.console.print(_one_line(line), markup=False, highlight=False, soft_wrap=True)
         else:
-            print(line, flush=True)
+            print(_one_line(line), flush=True)
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
 
 
 def duration(seconds: float) -> str:
@@ -95,14 +105,23 @@ def _line(event: Event) -> str:
     return f"{cell}: {event.metric} {event.score:.4f} {how}{note}"
 
 
-def _status() -> Status | None:
-    """A line at the bottom of a terminal, on a copy of standard output.
+def _live() -> LiveProgress | None:
+    """A line at the bottom of a terminal for each cell that is being run, and since when it is.
 
-    The copy still leads to the terminal while a cell's output goes to its log.
+    It goes to a copy of standard output, which still leads to the terminal while a cell's output
+    goes to its log.
     """
     if not sys.stdout.isatty():
         return None
     from rich.console import Console
+    from rich.progress import Progress as LiveProgress
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     terminal = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    return Console(file=terminal).status("")
+    return LiveProgress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        console=Console(file=terminal),
+        transient=True,
+    )

@@ -30,6 +30,7 @@ from mteb_ext.bases import PaperTask
 from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.errors import DataError, RunError
 from mteb_ext.results.reading import check_result
+from mteb_ext.running.stamp import read_stamp
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -89,6 +90,13 @@ class Store:
         if result is None or result.get_missing_evaluations(task):
             return None
         return result if result.dataset_revision == _data_revision(task, result) else None
+
+    def seconds(self, meta: ModelMeta, task: str) -> float:
+        """How long a finished cell took, by its stamp; 0 where it has none."""
+        try:
+            return float(read_stamp(self.stamp(meta, task)).seconds)
+        except (DataError, TypeError, ValueError):
+            return 0.0
 
     @contextmanager
     def claim(self, meta: ModelMeta, task: str, *, wait: bool = False) -> Iterator[Path | None]:
