@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import mteb
 import numpy as np
@@ -29,14 +31,6 @@ from mteb_ext.protocol import (
 pytestmark = pytest.mark.models
 
 RECIPES = Path(__file__).parents[1] / "scripts" / "recipes"
-pytest.importorskip("accelerate")
-sys.path.insert(0, str(RECIPES))
-
-import common  # noqa: E402
-import contrastive_adaptation  # noqa: E402
-import pair_regressor  # noqa: E402
-import transfer_and_adapt  # noqa: E402
-
 PLAIN = [f"plain{i}" for i in range(30)]
 ANSWERS = [f"answer{i}" for i in range(5)]
 FACTS = QuestionFacts(questions=1, rows=1, relevant=1, kept=1, kept_rows=1, fingerprint="")
@@ -110,6 +104,16 @@ class MadeUpPairs(PaperSTS):
         return pairs
 
 
+@pytest.fixture(scope="module")
+def recipes():
+    """The scripts, imported when a test runs them: they take sentence-transformers' trainers."""
+    pytest.importorskip("accelerate")
+    sys.path.insert(0, str(RECIPES))
+    names = ("common", "contrastive_adaptation", "pair_regressor", "transfer_and_adapt")
+    yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
+    sys.path.remove(str(RECIPES))
+
+
 @pytest.fixture(autouse=True)
 def made_up_tasks(monkeypatch):
     registry = vars(sys.modules["mteb.get_tasks"])["_TASKS_REGISTRY"]
@@ -121,30 +125,30 @@ def recipe(module, folder, *options):
     return module.main(["--tiny", "--device", "cpu", "--output", str(folder), *options])
 
 
-def made_up_transfer(folder, *options):
+def made_up_transfer(recipes, folder, *options):
     return recipe(
-        transfer_and_adapt,
+        recipes.transfer_and_adapt,
         folder,
         *("--source", "MadeUpSource", "--target", "MadeUpTarget", "--learning-rate", "1e-3"),
         *options,
     )
 
 
-def test_what_the_transfer_learns_is_there_after_the_adaptation(tmp_path):
-    folder = made_up_transfer(tmp_path)
+def test_what_the_transfer_learns_is_there_after_the_adaptation(recipes, tmp_path):
+    folder = made_up_transfer(recipes, tmp_path)
     assert folder.name == "adapted-MadeUpSource-MadeUpTarget-noise0-seed1"
     chance = (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4
     model = mteb_ext.load_model(folder)
-    assert common.score(model, "MadeUpTarget", "dev", 32) > 0.95
-    assert common.score(model, "MadeUpTarget", "test", 32) > 0.95
-    baseline = made_up_transfer(tmp_path, "--skip-transfer")
+    assert recipes.common.score(model, "MadeUpTarget", "dev", 32) > 0.95
+    assert recipes.common.score(model, "MadeUpTarget", "test", 32) > 0.95
+    baseline = made_up_transfer(recipes, tmp_path, "--skip-transfer")
     assert baseline.name == "baseline-MadeUpTarget-noise0-seed1"
     baseline_model = mteb_ext.load_model(baseline)
-    assert common.score(baseline_model, "MadeUpTarget", "test", 32) < chance + 0.15
+    assert recipes.common.score(baseline_model, "MadeUpTarget", "test", 32) < chance + 0.15
 
 
 @pytest.fixture
-def trainings(monkeypatch):
+def trainings(recipes, monkeypatch):
     """What each training was given, in place of training."""
     seen = []
 
@@ -153,13 +157,17 @@ def trainings(monkeypatch):
         (folder / "trainer_state.json").write_text("{}")
         seen.append((data.to_dict(), folder.name, options, evaluator))
 
-    for module in (transfer_and_adapt, pair_regressor, contrastive_adaptation):
+    for module in (
+        recipes.transfer_and_adapt,
+        recipes.pair_regressor,
+        recipes.contrastive_adaptation,
+    ):
         monkeypatch.setattr(module, "train", train)
     return seen
 
 
-def test_label_noise_is_the_targets_alone(tmp_path, trainings):
-    made_up_transfer(tmp_path, "--label-noise", "0.2", "--seed", "7")
+def test_label_noise_is_the_targets_alone(recipes, tmp_path, trainings):
+    made_up_transfer(recipes, tmp_path, "--label-noise", "0.2", "--seed", "7")
     stage_one, stage_two = trainings
     assert stage_one[1] == "transferred-MadeUpSource-seed7"
     assert stage_two[1] == "adapted-MadeUpSource-MadeUpTarget-noise20-seed7"
@@ -180,44 +188,46 @@ def test_label_noise_is_the_targets_alone(tmp_path, trainings):
     ],
 )
 def test_each_stage_has_its_own_rate_and_steps(
-    tmp_path, minilm_folder, trainings, options, rates, steps
+    recipes, tmp_path, minilm_folder, trainings, options, rates, steps
 ):
     tasks = ["--source", "MadeUpSource", "--target", "MadeUpTarget"]
     model = ["--model", str(minilm_folder), "--layers", "1", "--output", str(tmp_path)]
-    transfer_and_adapt.main([*tasks, *model, *options])
+    recipes.transfer_and_adapt.main([*tasks, *model, *options])
     assert [s[2].learning_rate for s in trainings] == rates
     assert [s[2].max_steps for s in trainings] == steps
 
 
-def test_asnq_that_is_not_there_is_one_sentence(no_data):
+def test_asnq_that_is_not_there_is_one_sentence(recipes, no_data):
     with pytest.raises(DataError, match=r"asnq/train\.tsv does not exist"):
-        recipe(transfer_and_adapt, no_data, "--source", "ASNQ")
+        recipe(recipes.transfer_and_adapt, no_data, "--source", "ASNQ")
     with pytest.raises(SystemExit, match=r"^.*asnq/train\.tsv does not exist\. ASNQ is not fetch"):
-        common.run(lambda: recipe(transfer_and_adapt, no_data, "--source", "ASNQ"))
+        recipes.common.run(lambda: recipe(recipes.transfer_and_adapt, no_data, "--source", "ASNQ"))
 
 
-def test_the_regressor_learns_a_made_up_score(tmp_path):
-    folder = recipe(pair_regressor, tmp_path, "--target", "MadeUpPairs", "--learning-rate", "5e-3")
+def test_the_regressor_learns_a_made_up_score(recipes, tmp_path):
+    folder = recipe(
+        recipes.pair_regressor, tmp_path, "--target", "MadeUpPairs", "--learning-rate", "5e-3"
+    )
     model = mteb_ext.load_model(folder)
-    assert common.score(model, "MadeUpPairs", "test", 32) > 0.9
+    assert recipes.common.score(model, "MadeUpPairs", "test", 32) > 0.9
     good, bad = model.model.predict([("plain0", "good good plain1"), ("plain0", "bad bad plain1")])
     assert good > 1.5  # no sigmoid squashes it
     assert bad < -1.5
 
 
-def test_a_stopped_training_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+def test_a_stopped_training_goes_on_from_its_checkpoint(recipes, tmp_path, monkeypatch):
     options = ("--skip-transfer", "--epochs", "2")
-    folder = made_up_transfer(tmp_path, *options)
+    folder = made_up_transfer(recipes, tmp_path, *options)
     weights = (folder / "model.safetensors").read_bytes()
     steps = []
-    forward = transfer_and_adapt.BinaryCrossEntropyLoss.forward
+    forward = recipes.transfer_and_adapt.BinaryCrossEntropyLoss.forward
 
     def counting(self, *arguments, **kwargs):
         steps.append(1)
         return forward(self, *arguments, **kwargs)
 
-    monkeypatch.setattr(transfer_and_adapt.BinaryCrossEntropyLoss, "forward", counting)
-    assert made_up_transfer(tmp_path, *options) == folder
+    monkeypatch.setattr(recipes.transfer_and_adapt.BinaryCrossEntropyLoss, "forward", counting)
+    assert made_up_transfer(recipes, tmp_path, *options) == folder
     assert not steps  # it is finished
     (folder / "trainer_state.json").unlink()
     (folder / "model.safetensors").unlink()
@@ -226,13 +236,13 @@ def test_a_stopped_training_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     for file in last.iterdir():
         file.unlink()
     last.rmdir()
-    made_up_transfer(tmp_path, *options)
+    made_up_transfer(recipes, tmp_path, *options)
     assert len(steps) == 5
     assert (folder / "model.safetensors").read_bytes() == weights
 
 
-def test_a_triple_exchanges_the_longest_run_of_one_script():
-    made = contrastive_adaptation.triples(
+def test_a_triple_exchanges_the_longest_run_of_one_script(recipes):
+    made = recipes.contrastive_adaptation.triples(
         ["肺炎がある", "今日はアスピリン", "骨折 X", "ひらがな", "骨折 X", "とてもワルファリン"],
         seed=1,
     )
@@ -247,16 +257,16 @@ def test_a_triple_exchanges_the_longest_run_of_one_script():
     assert rows[2][2] in {f"{other} X" for other in kanji["骨折"]}
     assert rows[3][2] == "とてもアスピリン"
     with pytest.raises(SystemExit, match="no triple can be made"):
-        contrastive_adaptation.triples(["ひらがな", "骨折"], seed=1)
+        recipes.contrastive_adaptation.triples(["ひらがな", "骨折"], seed=1)
 
 
-def test_contrastive_adaptation_moves_hard_negatives_away(tmp_path):
+def test_contrastive_adaptation_moves_hard_negatives_away(recipes, tmp_path):
     rng = random.Random(1)
     rows = [(" ".join(rng.choices(PLAIN, k=5)), rng.choice(ANSWERS)) for _ in range(60)]
     lines = [f"{t} good,{t} good,{t} {answer}" for t, answer in rows]
     (tmp_path / "triples.csv").write_text("\n".join(["sent0,sent1,hard_neg", *lines]))
     options = ("--triples", str(tmp_path / "triples.csv"), "--epochs", "3")
-    folder = recipe(contrastive_adaptation, tmp_path, *options)
+    folder = recipe(recipes.contrastive_adaptation, tmp_path, *options)
     assert folder.name == "contrastive-JACSTS.sample-seed1"
     before = cosines(tmp_path / "tiny-seed1", rows)
     after = cosines(folder, rows)
@@ -272,9 +282,11 @@ def cosines(folder, rows):
     return float(np.mean((first * second).sum(axis=1)))
 
 
-def test_the_command_that_a_recipe_prints_evaluates_its_model(tmp_path, monkeypatch, capsys):
+def test_the_command_that_a_recipe_prints_evaluates_its_model(
+    recipes, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
-    recipe(transfer_and_adapt, Path("runs"), "--skip-transfer", "--epochs", "1")
+    recipe(recipes.transfer_and_adapt, Path("runs"), "--skip-transfer", "--epochs", "1")
     printed = capsys.readouterr().out
     program, *arguments = shlex.split(printed[printed.index("mteb-ext run") :].replace("\\\n", ""))
     assert program == "mteb-ext"
@@ -284,14 +296,16 @@ def test_the_command_that_a_recipe_prints_evaluates_its_model(tmp_path, monkeypa
     assert set(mteb.TaskResult.from_disk(file).scores) == {"dev", "test"}
 
 
-def test_a_run_that_was_begun_with_other_options_is_not_taken_for_this_one(tmp_path, trainings):
-    made_up_transfer(tmp_path)
-    noisy = made_up_transfer(tmp_path, "--label-noise", "0.2")  # stage one is shared
+def test_a_run_that_was_begun_with_other_options_is_not_taken_for_this_one(
+    recipes, tmp_path, trainings
+):
+    made_up_transfer(recipes, tmp_path)
+    noisy = made_up_transfer(recipes, tmp_path, "--label-noise", "0.2")  # stage one is shared
     assert [name for _, name, _, _ in trainings] == [
         "transferred-MadeUpSource-seed1",
         "adapted-MadeUpSource-MadeUpTarget-noise0-seed1",
         noisy.name,
     ]
     with pytest.raises(SystemExit, match=r"transferred-MadeUpSource-seed1 was begun with epochs 8"):
-        made_up_transfer(tmp_path, "--epochs", "3")
+        made_up_transfer(recipes, tmp_path, "--epochs", "3")
     assert len(trainings) == 3
