@@ -135,13 +135,13 @@ def made_up_transfer(recipes, folder, *options):
 
 
 def test_what_the_transfer_learns_is_there_after_the_adaptation(recipes, tmp_path):
-    folder = made_up_transfer(recipes, tmp_path)
+    folder = made_up_transfer(recipes, tmp_path, "--epochs", "4")
     assert folder.name == "adapted-MadeUpSource-MadeUpTarget-noise0-seed1"
     chance = (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4
     model = mteb_ext.load_model(folder)
     assert recipes.common.score(model, "MadeUpTarget", "dev", 32) > 0.95
     assert recipes.common.score(model, "MadeUpTarget", "test", 32) > 0.95
-    baseline = made_up_transfer(recipes, tmp_path, "--skip-transfer")
+    baseline = made_up_transfer(recipes, tmp_path, "--epochs", "4", "--skip-transfer")
     assert baseline.name == "baseline-MadeUpTarget-noise0-seed1"
     baseline_model = mteb_ext.load_model(baseline)
     assert recipes.common.score(baseline_model, "MadeUpTarget", "test", 32) < chance + 0.15
@@ -205,9 +205,7 @@ def test_asnq_that_is_not_there_is_one_sentence(recipes, no_data):
 
 
 def test_the_regressor_learns_a_made_up_score(recipes, tmp_path):
-    folder = recipe(
-        recipes.pair_regressor, tmp_path, "--target", "MadeUpPairs", "--learning-rate", "5e-3"
-    )
+    folder = recipe(recipes.pair_regressor, tmp_path, "--target", "MadeUpPairs")
     model = mteb_ext.load_model(folder)
     assert recipes.common.score(model, "MadeUpPairs", "test", 32) > 0.9
     good, bad = model.model.predict([("plain0", "good good plain1"), ("plain0", "bad bad plain1")])
@@ -239,6 +237,21 @@ def test_a_stopped_training_goes_on_from_its_checkpoint(recipes, tmp_path, monke
     made_up_transfer(recipes, tmp_path, *options)
     assert len(steps) == 5
     assert (folder / "model.safetensors").read_bytes() == weights
+
+
+def test_dev_chooses_the_model_and_stops_the_training(recipes, tmp_path, monkeypatch):
+    asked, scores = [], iter([0.9, 0.1, 0.3, 0.2])
+
+    def score(model, task, split, batch_size):
+        asked.append((task, split))
+        return next(scores)
+
+    monkeypatch.setattr(recipes.common, "score", score)
+    options = ("--skip-transfer", "--epochs", "6", "--evaluations", "6")
+    folder = made_up_transfer(recipes, tmp_path, *options)
+    assert asked == [("MadeUpTarget", "dev")] * 4  # three without a better one
+    best, last = (folder / f"checkpoint-{step}" / "model.safetensors" for step in (5, 20))
+    assert (folder / "model.safetensors").read_bytes() == best.read_bytes() != last.read_bytes()
 
 
 def test_a_triple_exchanges_the_longest_run_of_one_script(recipes):

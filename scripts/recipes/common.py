@@ -41,7 +41,7 @@ if not find_spec("accelerate"):
 
 ELSEWHERE = {"output", "device"}  # options that change where, and not what, is trained
 PATIENCE = 3  # evaluations on dev without a better one, and training stops
-TINY = {"batch_size": 8, "max_length": 32, "learning_rate": 1e-2, "epochs": 8, "evaluations": 2}
+TINY = {"batch_size": 8, "max_length": 32, "learning_rate": 3e-3, "epochs": 8, "evaluations": 2}
 
 
 def parser_of(doc: str, **defaults: Any) -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import TaskEvaluator, cross_encoder, is_finished, parse, parser_of, run, train
+from common import TINY, TaskEvaluator, cross_encoder, is_finished, parse, parser_of, run, train
 from datasets import Dataset
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> Path:
         arguments,
         source="TRECQA.sample",
         target="WikiQA.sample",
-        transfer_rate=1e-2,
+        transfer_rate=TINY["learning_rate"],
     )
     if options.learning_rate is None:  # a model that has seen no question needs the larger one
         options.learning_rate = TRANSFER_RATE if options.skip_transfer else ADAPT_RATE
