@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mteb_ext.loading import load_dataset as load_dataset
     from mteb_ext.published import load_published as load_published
     from mteb_ext.results import load_results as load_results
+    from mteb_ext.results.findings import Finding as Finding
+    from mteb_ext.results.findings import VerifyReport as VerifyReport
+    from mteb_ext.results.verifying import verify_results as verify_results
     from mteb_ext.running.models import load_model as load_model
     from mteb_ext.scoring.sharing import SharedEmbeddings as SharedEmbeddings
 
@@ -31,16 +34,19 @@ _PUBLIC = {
     "CompatibilityError": "mteb_ext.errors",
     "DataError": "mteb_ext.errors",
     "DataNotProvidedError": "mteb_ext.data.sources",
+    "Finding": "mteb_ext.results.findings",
     "MtebExtError": "mteb_ext.errors",
     "OfflineError": "mteb_ext.errors",
     "ModelError": "mteb_ext.errors",
     "ProtocolError": "mteb_ext.errors",
     "SharedEmbeddings": "mteb_ext.scoring.sharing",
     "UndefinedMetricError": "mteb_ext.errors",
+    "VerifyReport": "mteb_ext.results.findings",
     "load_dataset": "mteb_ext.loading",
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
     "load_results": "mteb_ext.results",
+    "verify_results": "mteb_ext.results.verifying",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]  # noqa: PLE0604

@@ -127,6 +127,27 @@ def plugin_benchmarks() -> tuple[Benchmark, ...]:
     return _found(_BENCHMARKS, _origins(_BENCHMARKS.group))
 
 
+def added_tasks() -> set[str]:
+    """The names of tasks that a plain mteb lacks, their samples apart.
+
+    A task whose name mteb itself has is not registered, and that name is mteb's.
+    """
+    import mteb
+
+    ours = {task.metadata.name: task for task in (*own_tasks(), *plugin_tasks())}
+    return {name for name, task in ours.items() if type(mteb.get_task(name)) is task}
+
+
+def added_models() -> set[str]:
+    """The names of models that a plain mteb lacks."""
+    from mteb.models.model_implementations import MODEL_REGISTRY
+
+    from mteb_ext.models import MODEL_METAS
+
+    ours = {str(meta.name): meta for meta in (*MODEL_METAS, *plugin_models())}
+    return {name for name, meta in ours.items() if MODEL_REGISTRY.get(name) is meta}
+
+
 def samples_of(tasks: Iterable[type[AbsTask]]) -> Iterator[type[PaperTask]]:
     """The ``NAME.sample`` twins of our own tasks, and of plugins with samples beside their module.
 

@@ -7,10 +7,12 @@ it; nothing in it depends on mteb.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 
 class QuestionFilter(Enum):
@@ -132,3 +134,29 @@ class RankingProtocol:
     def reports_on(self, labels: Sequence[int]) -> bool:
         """Whether a question counts in the headline or in the second average."""
         return self.keep.keeps(labels) or (self.also is not None and self.also.keep.keeps(labels))
+
+
+def protocol_version(protocol: CorrelationProtocol | RankingProtocol) -> str:
+    """A digest of what a protocol demands of an evaluation: 16 digits that change when it does.
+
+    The citation does not count, and neither do the facts of the data, whose own fingerprints say
+    which data was used. What is left at its default does not count either, so that a demand that
+    a later version of this package can state leaves the protocols as they are that do not.
+    """
+    demands = {}
+    for field_ in fields(protocol):
+        demand = _as_json(getattr(protocol, field_.name))
+        at_default = field_.default is not MISSING and demand == _as_json(field_.default)
+        if field_.name not in {"source", "facts"} and not at_default:
+            demands[field_.name] = demand
+    return hashlib.sha256(_as_json(demands).encode()).hexdigest()[:16]
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=_plain)
+
+
+def _plain(value: Any) -> object:  # noqa: ANN401 - of a field
+    if isinstance(value, Enum):
+        return value.name
+    return asdict(value) if is_dataclass(value) else sorted(value)  # type: ignore[arg-type]

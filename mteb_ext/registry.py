@@ -199,11 +199,9 @@ def _guard_submission(module: ModuleType) -> None:
 def _known_to_mteb(found: Mapping[Any, list[Path]]) -> dict[Any, list[Path]]:
     """Results by model, without those of our and plugins' tasks and models, which are named."""
     from mteb_ext.bases.task import SAMPLE_SUFFIX
-    from mteb_ext.models import MODEL_METAS
-    from mteb_ext.plugins import own_tasks, plugin_models, plugin_tasks
+    from mteb_ext.plugins import added_models, added_tasks
 
-    models = {meta.name for meta in (*MODEL_METAS, *plugin_models())}
-    tasks = {task.metadata.name for task in (*own_tasks(), *plugin_tasks())}
+    models, tasks = added_models(), added_tasks()
     kept = {}
     left_out = set()
     for model, paths in found.items():
@@ -215,8 +213,9 @@ def _known_to_mteb(found: Mapping[Any, list[Path]]) -> dict[Any, list[Path]]:
             kept[model] = rest
     if left_out:
         logger.warning(
-            "mteb_ext: not submitted: %s. mteb's results repository takes only tasks and models "
-            "that mteb itself has; share these as a folder, which 'mteb-ext report' reads.",
+            "mteb_ext: not submitted: %s, since mteb's results repository takes only tasks and "
+            "models that mteb itself has; they can go onto a leaderboard of your own, for which "
+            "'mteb-ext verify' checks a folder and 'mteb-ext leaderboard' makes the pages.",
             ", ".join(sorted(left_out)),
         )
     return kept

@@ -120,9 +120,10 @@ def test_our_tasks_and_models_are_not_submitted(results, monkeypatch, caplog):
         "WikiQA of sentence-transformers/all-MiniLM-L6-v2",
         "WikiQA.sample of sentence-transformers/all-MiniLM-L6-v2",
         "STS12 of mteb-ext/word-count",
-        "share these as a folder",
+        "can go onto a leaderboard of your own",
     ):
         assert what in line
+    assert line.count(". ") == 0  # one sentence
 
 
 def test_tasks_of_mteb_in_the_same_folder_go_through(results, caplog):
@@ -131,6 +132,19 @@ def test_tasks_of_mteb_in_the_same_folder_go_through(results, caplog):
     assert meta.name == "sentence-transformers/all-MiniLM-L6-v2"
     assert sorted(path.name for path in paths) == ["STS12.json", "STS13.json"]
     assert len([r for r in caplog.records if r.name == "mteb_ext.registry"]) == 1
+
+
+def test_a_name_of_ours_that_mteb_has_is_mtebs(results, monkeypatch, caplog):
+    """mteb's own task and model win their names, and their results go through."""
+    cache = results(**{MINILM: ["WikiQA"], "mteb-ext__word-count": ["STS12"]})
+    tasks = vars(sys.modules["mteb.get_tasks"])["_TASKS_REGISTRY"]
+    monkeypatch.setitem(tasks, "WikiQA", tasks["STS12"])
+    models = sys.modules["mteb.models.model_implementations"].MODEL_REGISTRY
+    other = models["mteb-ext/word-count"].model_copy(deep=True)
+    monkeypatch.setitem(models, "mteb-ext/word-count", other)
+    paths = cache._get_unsubmitted_results(cache._normalize_models(None)).values()
+    assert {path.name for of_model in paths for path in of_model} == {"WikiQA.json", "STS12.json"}
+    assert not [r for r in caplog.records if r.name == "mteb_ext.registry"]
 
 
 def test_a_folder_without_ours_is_submitted_without_a_word(results, caplog):

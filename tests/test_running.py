@@ -22,13 +22,13 @@ from rich.progress import TextColumn, TimeElapsedColumn
 
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, ModelError, RunError
+from mteb_ext.results.stamps import read_stamp
 from mteb_ext.running.costs import cell_cost, pace, parameters_of_model, texts_of_task
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Cell, Options, Plan, Unit, balanced, shard, units
 from mteb_ext.running.plan_files import read_plan, write_plan
 from mteb_ext.running.prepare import with_distinct_names
 from mteb_ext.running.progress import Progress, duration
-from mteb_ext.running.stamp import read_stamp
 from mteb_ext.running.store import Store
 from mteb_ext.running.worker import Event
 

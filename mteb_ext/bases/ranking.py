@@ -18,6 +18,7 @@ from mteb.types import PromptType
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import Source
+from mteb_ext.data.verify import fingerprint
 from mteb_ext.errors import ProtocolError, UndefinedMetricError
 from mteb_ext.metrics import significance
 from mteb_ext.metrics.ranking import Ranking
@@ -68,7 +69,8 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
         revisions, splits = set(), {}
         for split in self.eval_splits:
             questions, revision = self.load(split)
-            splits[split] = _retrieval_split(
+            self.fingerprints[f"{split}/{DEFAULT_SUBSET}"] = fingerprint(questions)
+            splits[split] = retrieval_split(
                 [q for q in questions if self.protocol.reports_on(q.labels)]
             )
             revisions.add(revision)
@@ -118,6 +120,11 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
                 )
             with timer("Computing metrics", split=hf_split, subset=hf_subset):
                 return self._ranking_scores(scores, lists) | remarks
+
+    def rescore(self, split: str, subset: str, predicted: Any) -> dict[str, float | str]:  # noqa: ANN401
+        """See :meth:`PaperTask.rescore`."""
+        lists = _CandidateLists.of(self.dataset[subset][split])
+        return self._ranking_scores(lists.flat(predicted), lists)
 
     def _ranking_scores(
         self, values: NDArray[np.float64], lists: _CandidateLists
@@ -239,6 +246,12 @@ class _CandidateLists:
             for query, a, b in slices
         }
 
+    def flat(self, by_id: Mapping[str, Mapping[str, float]]) -> NDArray[np.float64]:
+        """(n,) the scores that :meth:`by_id` made these of."""
+        slices = zip(self.query_ids, self.offsets[:-1], self.offsets[1:], strict=True)
+        values = [by_id[query][name] for query, a, b in slices for name in self.candidate_ids[a:b]]
+        return np.array(values, dtype=np.float64)
+
 
 def _check_complete(query: str, found: Collection[str], expected: Mapping[str, int]) -> None:
     if len(found) != len(expected) or set(found) != set(expected):
@@ -297,7 +310,7 @@ def _search(
     return array
 
 
-def _retrieval_split(questions: Sequence[Question]) -> dict[str, Any]:
+def retrieval_split(questions: Sequence[Question]) -> dict[str, Any]:
     """Questions in the form of mteb's retrieval tasks, every candidate with its label."""
     ids = _document_ids(questions)
     corpus = {

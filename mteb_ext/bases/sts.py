@@ -14,6 +14,7 @@ from mteb.abstasks.sts import AbsTaskSTS
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import Source
+from mteb_ext.data.verify import fingerprint
 from mteb_ext.errors import DataError, ProtocolError, UndefinedMetricError
 from mteb_ext.metrics import correlation, significance
 from mteb_ext.protocol import CorrelationProtocol, PairFacts
@@ -111,6 +112,7 @@ class PaperSTS(PaperTask, AbsTaskSTS):
             with_it = [split for split in self.eval_splits if subset in self.subsets(split)]
             for split in with_it or self.eval_splits:
                 pairs, revision = self.load(split, subset)
+                self.fingerprints[f"{split}/{subset}"] = fingerprint(pairs)
                 loaded[subset][split] = pairs_to_dataset(pairs)
                 revisions.add(revision)
         # mteb keeps a task without subsets one level flatter.
@@ -147,12 +149,26 @@ class PaperSTS(PaperTask, AbsTaskSTS):
                     {key: similarity.tolist()}, model, prediction_folder, hf_split, hf_subset
                 )
             with timer("Computing metrics", split=hf_split, subset=hf_subset):
-                gold = column(data_split, "score").to_numpy().astype(np.float64, copy=False)
-                scores = self._correlations(similarity, gold, data_split)
-                if scorer.is_encoder:  # the names under which mteb's own tables look
-                    scores |= {f"cosine_{name}": scores[name] for name in COEFFICIENTS}
+                gold = _gold(data_split)
+                scores = self._pair_scores(similarity, data_split, is_encoder=scorer.is_encoder)
                 scores |= self._headline_interval(model, (similarity, gold), hf_split, hf_subset)
                 return scores | scorer.remarks
+
+    def rescore(self, split: str, subset: str, predicted: Any) -> dict[str, float | str]:  # noqa: ANN401
+        """See :meth:`PaperTask.rescore`."""
+        dataset: Any = self.dataset
+        data_split = (dataset[subset] if self.metadata.is_multilingual else dataset)[split]
+        [(key, similarity)] = predicted.items()
+        is_encoder = key == "cosine_scores"
+        return self._pair_scores(np.array(similarity), data_split, is_encoder=is_encoder)
+
+    def _pair_scores(
+        self, similarity: Float, data_split: Dataset, *, is_encoder: bool
+    ) -> dict[str, float | str]:
+        scores = self._correlations(similarity, _gold(data_split), data_split)
+        if is_encoder:  # the names under which mteb's own tables look
+            scores |= {f"cosine_{name}": scores[name] for name in COEFFICIENTS}
+        return scores
 
     def _correlations(
         self, similarity: Float, gold: Float, data_split: Dataset
@@ -224,6 +240,11 @@ def pairs_to_dataset(pairs: Pairs) -> Dataset:
         **{PART + name: rows for name, rows in pairs.parts.items()},
     }
     return Dataset.from_dict(columns)
+
+
+def _gold(data_split: Dataset) -> Float:
+    gold: Float = column(data_split, "score").to_numpy().astype(np.float64, copy=False)
+    return gold
 
 
 def _side(data_split: Dataset, name: str, prompt_type: PromptType | None) -> Texts:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mteb.abstasks import AbsTask
 from mteb.timing import TimingStack
 
+from mteb_ext.bases.metadata import PaperMetadata
 from mteb_ext.bases.predictions import check_predictions, write_predictions
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.data.sources import DataNotProvidedError, SampleFiles, Source, UpstreamFiles
@@ -29,11 +33,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Dataset
     from mteb.models import MTEBModels
+    from mteb.types.statistics import DescriptiveStatistics
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_SUBSET = "default"
 SAMPLE_SUFFIX = ".sample"
+UNVERIFIED = "unverified-"  # begins the dataset revision of another edition than the paper's
 
 
 class PaperTask(AbsTask):
@@ -50,6 +56,7 @@ class PaperTask(AbsTask):
     protocol: ClassVar[CorrelationProtocol | RankingProtocol]
     source: ClassVar[Source] = UpstreamFiles()
     editions_differ: ClassVar[bool] = False
+    fingerprints: dict[str, str]
 
     _support_cross_encoder = True
     _task_types: ClassVar[tuple[str, ...]] = ()
@@ -61,8 +68,12 @@ class PaperTask(AbsTask):
             ProtocolError: If it does.
         """
         super().__init_subclass__(**kwargs)
-        if "metadata" in vars(cls):
-            cls._check_definition()
+        if "metadata" not in vars(cls):
+            return
+        if not isinstance(cls.metadata, PaperMetadata):
+            module = getattr(sys.modules.get(cls.__module__), "__file__", None)
+            cls.metadata = PaperMetadata.at(Path(module or "").parent, cls.metadata)
+        cls._check_definition()
 
     @classmethod
     def _check_definition(cls) -> None:
@@ -143,7 +154,7 @@ class PaperTask(AbsTask):
         except DataError as error:
             if not cls.editions_differ:
                 raise
-            found = f"unverified-{fingerprint(content)[:16]}"
+            found = f"{UNVERIFIED}{fingerprint(content)[:16]}"
             logger.warning(
                 "%s: this is not the paper's edition of the data. Its numbers do not compare with "
                 "published ones, and results carry the dataset revision %s. (%s)",
@@ -175,6 +186,7 @@ class PaperTask(AbsTask):
             return
         timer = timer or TimingStack()
         with timer("Data loading", log_message=f"Loading dataset {self.metadata.name}..."):
+            self.fingerprints = {}
             try:
                 revisions = self._load_splits()
             except DataNotProvidedError as error:
@@ -238,19 +250,72 @@ class PaperTask(AbsTask):
                 remarks["quantised"],
             )
 
+    @classmethod
+    def has_open_licence(cls) -> bool:
+        """Whether the licence in the metadata is one under which the data may be passed on."""
+        licence = cls.metadata.license
+        return (
+            cls.metadata.is_public
+            and licence not in {None, "not specified"}
+            and "://" not in str(licence)
+        )
+
     def push_dataset_to_hub(self, repo_name: str, *args: Any, **kwargs: Any) -> None:
         """Push the data to a hub, where its licence lets it be passed on.
 
         Raises:
             ProtocolError: If the data is not public, or has no open licence.
         """
-        licence = self.metadata.license
-        if not self.metadata.is_public or licence in {None, "not specified"} or "://" in licence:
+        if not self.has_open_licence():
             raise ProtocolError(
-                f"{self.metadata.name} may not be passed on (licence: {licence}). Everybody gets "
-                f"the data from {self.metadata.reference}."
+                f"{self.metadata.name} may not be passed on (licence: {self.metadata.license}). "
+                f"Everybody gets the data from {self.metadata.reference}."
             )
         super().push_dataset_to_hub(repo_name, *args, **kwargs)
+
+    def calculate_descriptive_statistics(
+        self, overwrite_results: bool = False, num_proc: int | None = None
+    ) -> dict[str, DescriptiveStatistics]:
+        """Counts and lengths of the evaluated splits: as shipped with the task, or computed.
+
+        mteb keeps whatever it computes inside a package. Here only ``overwrite_results=True`` does,
+        which is how a task's authors make the file that they ship, beside the task's module.
+
+        Args:
+            overwrite_results: Whether to compute anew, and write the file.
+            num_proc: Passed on to mteb.
+
+        Returns:
+            mteb's statistics by split, of the rows that an evaluation scores.
+
+        Raises:
+            DataError: If they have to be computed, and the data is missing or is not the paper's.
+        """
+        if overwrite_results or self.metadata.descriptive_stats is not None:
+            return super().calculate_descriptive_statistics(overwrite_results, num_proc)
+        self.load_data(num_proc)
+        with TemporaryDirectory() as folder:
+            elsewhere = copy(self)
+            elsewhere.metadata = PaperMetadata.at(Path(folder), self.metadata)
+            return super(PaperTask, elsewhere).calculate_descriptive_statistics(num_proc=num_proc)
+
+    @abstractmethod
+    def rescore(self, split: str, subset: str, predicted: Any) -> dict[str, float | str]:  # noqa: ANN401
+        """What an evaluation finds, from scores that one kept. The data is loaded.
+
+        Args:
+            split: The split.
+            subset: The subset.
+            predicted: The prediction file's part of this split and subset: one finite score for
+                every pair or candidate, as :mod:`mteb_ext.results.gold` checks.
+
+        Returns:
+            The scores of the subset, without remarks on the model and without the interval of a
+            mean over subsets.
+
+        Raises:
+            UndefinedMetricError: If the scores are constant, so that no correlation is defined.
+        """
 
     @abstractmethod
     def _load_splits(self) -> set[str]:

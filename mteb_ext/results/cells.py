@@ -177,13 +177,16 @@ def load_cells(name: str, files: Mapping[str, Predictions]) -> list[Cell]:
 
     Raises:
         DataError: If the runs have different subsets, were made on different editions of the
-            data, or on another than the one here; or if the data cannot be loaded.
+            data, or on another than the one here; if a file is not the one that its stamp names;
+            or if the data cannot be loaded.
     """
+    for file in files.values():
+        file.check_stamp()
     layout = _common_layout(name, files)
     revision = _common_revision(name, files)
     subsets = {subset for in_split in layout.values() for subset in in_split}
     task = find_task(name, eval_splits=list(layout), hf_subsets=list(subsets))
-    _load(task)
+    load_data(task)
     if isinstance(task, PaperTask) and revision != task.metadata.revision:
         raise DataError(
             f"{name}: {next(iter(files.values())).path} holds predictions on the dataset revision "
@@ -196,7 +199,12 @@ def load_cells(name: str, files: Mapping[str, Predictions]) -> list[Cell]:
     ]
 
 
-def _load(task: AbsTask) -> None:
+def load_data(task: AbsTask) -> None:
+    """Load a task's data, in the form that gold is taken from.
+
+    Raises:
+        DataError: If it cannot be loaded, for whatever reason.
+    """
     try:
         task.load_data()
         if isinstance(task, AbsTaskRetrieval):

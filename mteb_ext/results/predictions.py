@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mteb_ext.bases.predictions import dataset_revision, read_predictions
 from mteb_ext.errors import DataError
-from mteb_ext.results.reading import PREDICTIONS, json_paths
+from mteb_ext.results.reading import PREDICTIONS, files_below, storable
+from mteb_ext.results.stamps import SUFFIX, Place, file_sha256, read_stamp, stamp_of_predictions
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class Predictions:
         revision: Its revision.
         dataset_revision: Which data they were made on; None where the file does not say.
         scores: mteb's predictions by subset and split.
+        stamp: The stamp of the run that made them; None where there is none.
     """
 
     path: Path
@@ -39,6 +41,23 @@ class Predictions:
     revision: str
     dataset_revision: str | None
     scores: Mapping[str, Mapping[str, Any]]
+    stamp: Path | None = None
+
+    def check_stamp(self) -> None:
+        """See that the file is the one that the run left behind.
+
+        Raises:
+            DataError: If its sha256 is not the one that the stamp names, or the stamp is damaged.
+        """
+        if self.stamp is None:
+            return
+        stamped = read_stamp(self.stamp).predictions_sha256
+        if stamped not in {None, file_sha256(self.path)}:
+            raise DataError(
+                f"{self.path} was changed after the run, or is of another one: its sha256 is not "
+                f"the one that {self.stamp.name} names. Run the cell again with "
+                "--overwrite-strategy always; 'mteb-ext verify' says what else differs."
+            )
 
 
 def find_predictions(*folders: str | Path) -> list[Predictions]:
@@ -49,17 +68,28 @@ def find_predictions(*folders: str | Path) -> list[Predictions]:
     Raises:
         DataError: If a folder does not exist.
     """
+    paths = files_below(*folders)
+    stamps = {(Place.of(path), path.stem): path for path in paths if path.suffix == SUFFIX}
     found = []
-    for path in json_paths(*folders):
+    for path in paths:
         if path.name.endswith(PREDICTIONS):
             try:
-                found.append(_read(path))
+                predictions = read_file(path)
             except DataError as error:
                 logger.warning("%s is left out: %s", path, error)
+                continue
+            usual = stamp_of_predictions(path)  # --prediction-folder may say otherwise
+            stamp = usual if usual.exists() else stamps.get((Place.of(path), predictions.task))
+            found.append(replace(predictions, stamp=stamp))
     return found
 
 
-def _read(path: Path) -> Predictions:
+def read_file(path: Path) -> Predictions:
+    """Read a prediction file.
+
+    Raises:
+        DataError: If it is damaged, or none of mteb's.
+    """
     content = read_predictions(path)
     scores = {name: part for name, part in content.items() if name not in _NOT_SUBSETS}
     if not all(isinstance(by_split, dict) for by_split in scores.values()):
@@ -68,7 +98,7 @@ def _read(path: Path) -> Predictions:
     return Predictions(
         path,
         path.name.removesuffix(PREDICTIONS),
-        str(meta["model_name"]).encode("utf-8", "backslashreplace").decode("utf-8"),
+        storable(str(meta["model_name"])),
         str(meta.get("revision")),
         dataset_revision(content),
         scores,

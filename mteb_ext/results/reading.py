@@ -6,10 +6,11 @@ import json
 import logging
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.errors import DataError, MtebExtError
@@ -79,27 +80,28 @@ def load_results(*folders: str | Path) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
-    model, task = cache(_model), cache(known_task)  # each is named once if there is a fault
+    model, task = cache(model_of), cache(known_task)  # each is named once if there is a fault
     for path in result_paths(*folders):
         try:
-            result = _Result.read(path)
+            result = ResultFile.read(path)
             rows += list(result.rows(*model(path.parent), task(result.task)))  # all or none
         except MtebExtError as error:
             logger.warning("%s is left out: %s", path, error)
     rows.sort(key=lambda row: (row["model"], row["revision"], row["task"], row["path"]))
     return pd.DataFrame(
         {
-            name: pd.Series([_storable(row[name]) for row in rows], dtype=kind)
+            name: pd.Series(
+                [storable(value) if isinstance(value := row[name], str) else value for row in rows],
+                dtype=kind,
+            )
             for name, kind in COLUMNS.items()
         }
     )
 
 
-def _storable(value: Any) -> Any:  # noqa: ANN401 - a cell
+def storable(text: str) -> str:
     """Text that UTF-8 can hold: names of files and escapes in JSON need not be."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    return value
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def result_paths(*folders: str | Path) -> list[Path]:
@@ -110,22 +112,36 @@ def result_paths(*folders: str | Path) -> list[Path]:
     """
     return [
         path
-        for path in json_paths(*folders)
-        if path.name != MODEL_META and not path.name.endswith(PREDICTIONS)
+        for path in files_below(*folders)
+        if path.name.endswith(".json")
+        and path.name != MODEL_META
+        and not path.name.endswith(PREDICTIONS)
     ]
 
 
-def json_paths(*folders: str | Path) -> list[Path]:
-    """The JSON files below folders, each once, sorted.
+def _leave_out(path: Path, error: OSError) -> None:
+    logger.warning("%s is left out: it cannot be read (%s)", path, error.strerror)
+
+
+def files_below(
+    *folders: str | Path, unreadable: Callable[[Path, OSError], None] = _leave_out
+) -> list[Path]:
+    """The files below folders, each once, sorted; hidden ones are left out.
+
+    Args:
+        folders: Folders.
+        unreadable: Called with each file and folder that cannot be read.
 
     Raises:
         DataError: If a folder does not exist.
     """
     seen: set[tuple[int, int]] = set()
-    return sorted(path for folder in folders for path in _json_below(Path(folder), seen))
+    return sorted(path for folder in folders for path in _below(Path(folder), seen, unreadable))
 
 
-def _json_below(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
+def _below(
+    folder: Path, seen: set[tuple[int, int]], unreadable: Callable[[Path, OSError], None]
+) -> Iterator[Path]:
     """Walk without recursion: folders may be nested deeper than Python's stack, or in a circle."""
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder. Name the one that --output-folder was given.")
@@ -135,7 +151,7 @@ def _json_below(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
         try:
             entries = sorted(os.scandir(here), key=lambda entry: entry.name)
         except OSError as error:
-            _leave_out(here, error)
+            unreadable(here, error)
             continue
         for entry in entries:
             try:
@@ -143,20 +159,16 @@ def _json_below(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
             except FileNotFoundError:
                 continue  # a link to nothing
             except OSError as error:
-                _leave_out(here / entry.name, error)
+                unreadable(here / entry.name, error)
                 continue
             if (status.st_dev, status.st_ino) in seen or entry.name.startswith("."):
                 continue  # seen, or a hidden folder, as of cells that are being run
-            if entry.is_dir() or (entry.is_file() and entry.name.endswith(".json")):
+            if entry.is_dir() or entry.is_file():
                 seen.add((status.st_dev, status.st_ino))
                 if entry.is_dir():
                     waiting.append(here / entry.name)
                 else:
                     yield here / entry.name
-
-
-def _leave_out(path: Path, error: OSError) -> None:
-    logger.warning("%s is left out: it cannot be read (%s)", path, error.strerror)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
@@ -179,8 +191,16 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
 
 
 @dataclass(frozen=True)
-class _Result:
-    """A result file whose form has been checked."""
+class ResultFile:
+    """A result file whose form has been checked.
+
+    Attributes:
+        path: The file.
+        task: The task's name.
+        dataset_revision: Which data it is on.
+        mteb_version: mteb's version; empty where the file does not say.
+        scores: Its entries by split, one a subset.
+    """
 
     path: Path
     task: str
@@ -189,8 +209,21 @@ class _Result:
     scores: Mapping[str, list[Mapping[str, Any]]]
 
     @classmethod
-    def read(cls, path: Path) -> _Result:
-        content = read_json(path)
+    def read(cls, path: Path) -> ResultFile:
+        """Read a result file.
+
+        Raises:
+            DataError: If it is damaged or holds no result.
+        """
+        return cls.of(path, read_json(path))
+
+    @classmethod
+    def of(cls, path: Path, content: object) -> ResultFile:
+        """The result that a file holds.
+
+        Raises:
+            DataError: If it holds none.
+        """
         if not (isinstance(content, dict) and {"task_name", "scores"} <= set(content)):
             raise DataError("it is not a result file of mteb 1.11 or newer.")
         task, scores = content["task_name"], content["scores"]
@@ -204,6 +237,7 @@ class _Result:
         return cls(path, task, revision, version if isinstance(version, str) else "", scores)
 
     def rows(self, model: str, revision: str, task: AbsTask | None) -> Iterator[dict[str, Any]]:
+        """The rows of :func:`load_results`."""
         from mteb_ext.bases import PaperTask
 
         whole = {
@@ -235,7 +269,7 @@ def check_result(path: Path) -> None:
     Raises:
         DataError: If it does not.
     """
-    result = _Result.read(path)
+    result = ResultFile.read(path)
     list(result.rows("", "", known_task(result.task)))
 
 
@@ -248,6 +282,11 @@ def _check_range(split: str, entries: list[Mapping[str, Any]]) -> None:
             )
 
 
+def brief(value: object) -> str:
+    """A value from a JSON file as a few characters; whatever is nested is not looked into."""
+    return type(value).__name__ if isinstance(value, (list, dict)) else shorten(repr(value), 40)
+
+
 def _check_entries(split: str, entries: object) -> None:
     if not isinstance(entries, list) or not entries:
         raise DataError(f"it holds no scores of {split}.")
@@ -258,7 +297,8 @@ def _check_entries(split: str, entries: object) -> None:
         score = entry.get(MAIN_SCORE)
         if not (isinstance(score, float) and math.isfinite(score)):
             raise DataError(
-                f"main_score of {split}, {subset} is {score!r}, no number. Remove it and run again."
+                f"main_score of {split}, {subset} is {brief(score)}, no number. Remove it and run "
+                "again."
             )
     names = [entry["hf_subset"] for entry in entries]
     if len(set(names)) < len(names):
@@ -334,30 +374,42 @@ def _interval(entry: Mapping[str, Any], name: str) -> dict[str, float]:
     return {end: value if isinstance(value, float) else math.nan for end, value in ends.items()}
 
 
-def _metadata(path: Path) -> dict[str, Any]:
+def metadata_in(path: Path) -> dict[str, Any]:
+    """What a ``model_meta.json`` holds.
+
+    Raises:
+        DataError: If it is damaged.
+    """
     meta = read_json(path)
     if not isinstance(meta, dict):
         raise DataError("it holds no metadata.")
     return meta
 
 
-def _model(folder: Path) -> tuple[str, str]:
-    """The model's name and revision: of its ``model_meta.json``, else by the folders' names."""
+def model_of(folder: Path) -> tuple[str, str]:
+    """The model of a folder of results, with its options in brackets, and its revision."""
+    name, revision, options = identity_of(folder)
+    return f"{name} ({options})" if options else name, revision
+
+
+def identity_of(folder: Path) -> tuple[str, str, str]:
+    """The model's name, revision and options: of ``model_meta.json``, else by the folders' names.
+
+    A damaged file is named by a logged warning.
+    """
     revision_folder = folder.parent.parent if folder.parent.name == _EXPERIMENTS else folder
     by_folder = (revision_folder.parent.name.replace("__", "/"), revision_folder.name)
     path = folder / MODEL_META
-    if not path.exists():
-        return by_folder
-    try:
-        meta = _metadata(path)
-    except DataError as error:
-        logger.warning("%s is left out, and its folders' names are taken: %s", path, error)
-        return by_folder
+    meta: dict[str, Any] = {}
+    if path.exists():
+        try:
+            meta = metadata_in(path)
+        except DataError as error:
+            logger.warning("%s is left out, and its folders' names are taken: %s", path, error)
     name, revision = (
         value if isinstance(value, str) else other
         for value, other in zip((meta.get("name"), meta.get("revision")), by_folder, strict=True)
     )
     options = meta.get("experiment_kwargs")
-    if options and isinstance(options, dict):
-        name += f" ({', '.join(f'{key}={value}' for key, value in options.items())})"
-    return name, revision
+    kept = options if isinstance(options, dict) else {}
+    return name, revision, ", ".join(f"{key}={value}" for key, value in kept.items())

@@ -3,7 +3,7 @@
 ::
 
     results/MODEL/REVISION/TASK.json              mteb's result file; where it is, the cell is done
-    results/MODEL/REVISION/TASK.stamp             what made it, see stamp.py
+    results/MODEL/REVISION/TASK.stamp             what made it, see results/stamps.py
     predictions/MODEL/REVISION/TASK_predictions.json
     logs/MODEL/REVISION/TASK.log
     .running/                                     cells that are being run, and their locks
@@ -29,14 +29,12 @@ from mteb.results import TaskResult
 from mteb_ext.bases import PaperTask
 from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.errors import DataError, RunError
+from mteb_ext.results import stamps
 from mteb_ext.results.reading import check_result
-from mteb_ext.running.stamp import read_stamp
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
     from mteb.models import ModelMeta
-
-STAMP_SUFFIX = ".stamp"  # not .json: mteb takes every JSON file there for a result
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Store:
 
     def stamp(self, meta: ModelMeta, task: str) -> Path:
         """What made the result."""
-        return self.result(meta, task).with_suffix(STAMP_SUFFIX)
+        return self.result(meta, task).with_suffix(stamps.SUFFIX)
 
     def predictions(self, meta: ModelMeta, task: str) -> Path:
         """The prediction file of mteb."""
@@ -94,7 +92,7 @@ class Store:
     def seconds(self, meta: ModelMeta, task: str) -> float:
         """How long a finished cell took, by its stamp; 0 where it has none."""
         try:
-            return float(read_stamp(self.stamp(meta, task)).seconds)
+            return float(stamps.read_stamp(self.stamp(meta, task)).seconds)
         except (DataError, TypeError, ValueError):
             return 0.0
 

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mteb_ext.errors import ModelError, MtebExtError, RunError
+from mteb_ext.protocol import protocol_version
+from mteb_ext.results.stamps import Stamp, file_sha256
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Options
-from mteb_ext.running.stamp import Stamp, file_sha256, hardware, libraries, protocol_of
+from mteb_ext.running.stamp import hardware, libraries
 from mteb_ext.running.store import Store
 from mteb_ext.running.tasks import task_of_run
 
@@ -189,10 +191,11 @@ class Worker:
         Stamp(
             task=name,
             dataset_revision=result.dataset_revision,
-            protocol=protocol_of(task),
+            **_of_protocol(task),
             model=asdict(job.model),
             model_name=str(meta.name),
             model_revision=str(meta.revision),
+            result_sha256=file_sha256(inside.result(meta, name)),
             predictions_sha256=file_sha256(predictions),
             seconds=round(time.monotonic() - started, 3),
             command=list(job.command),
@@ -223,6 +226,19 @@ class Worker:
             if isinstance(self._model, EncoderProtocol) and not late:  # it has no single vectors
                 self._shared = SharedEmbeddings(self._model)
         return self._shared if self._shared and isinstance(task, PaperTask) else self._model
+
+
+def _of_protocol(task: AbsTask) -> dict[str, Any]:
+    """What a stamp says of the protocol and of the data that was loaded for it."""
+    from mteb_ext.bases import PaperTask
+
+    if not isinstance(task, PaperTask):
+        return {"protocol": None, "protocol_version": None, "data_fingerprints": {}}
+    return {
+        "protocol": task.protocol.source,
+        "protocol_version": protocol_version(task.protocol),
+        "data_fingerprints": task.fingerprints,
+    }
 
 
 @contextlib.contextmanager
