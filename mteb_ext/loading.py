@@ -12,20 +12,24 @@ from pathlib import Path
 from datasets import Dataset, concatenate_datasets
 from datasets.exceptions import DatasetGenerationError
 
-from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
+from mteb_ext.bases import PaperRanking, PaperSTS
 from mteb_ext.bases.sts import pairs_to_dataset
-from mteb_ext.bases.task import DEFAULT_SUBSET, SAMPLE_SUFFIX
-from mteb_ext.data.readers import read_asnq
+from mteb_ext.bases.task import DEFAULT_SUBSET
+from mteb_ext.data.readers import read_asnq, read_text_lines
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import UpstreamFiles
-from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
-from mteb_ext.names import did_you_mean
+from mteb_ext.lookup import paper_task
 
 ASNQ = "ASNQ"
 HOW_TO_GET_ASNQ = (
     "ASNQ is not fetched: take it from https://github.com/amazon-science/wqa_tanda, and put "
     "train.tsv and dev.tsv there."
+)
+SDJC_CLINIC = "SDJCClinic"
+HOW_TO_GET_SDJC_CLINIC = (
+    "The clinical corpus of SDJC is not fetched: ask its authors "
+    "(https://github.com/ccilab-doshisha/SDJC), and put their clinic_corpus.txt there."
 )
 
 
@@ -43,7 +47,8 @@ def load_dataset(
     Args:
         name: A task of this package, for example ``"WikiQA"``; ``"WikiQA.sample"`` for the sample.
             ``"ASNQ"``, the corpus that TANDA transfers from, has no task and is read from the files
-            ``asnq/train.tsv`` and ``asnq/dev.tsv`` of the data folder.
+            ``asnq/train.tsv`` and ``asnq/dev.tsv`` of the data folder; ``"SDJCClinic"``, the corpus
+            of clinical sentences that arXiv 2503.09094 adapts to, from ``sdjc/clinic_corpus.txt``.
         split: ``"train"``, ``"dev"`` or ``"test"``, as the task has them.
         subset: One subset (track, language pair); all of them where it is left out.
         raw: Whether to return every question of the file, those that the paper leaves out too.
@@ -57,18 +62,20 @@ def load_dataset(
         STS tasks: ``sentence1``, ``sentence2``, ``score``, and ``subset`` or ``genre`` where the
         task has them. Ranking tasks: a row a candidate, with ``question_id``, ``question``,
         ``candidate_id``, ``candidate`` and ``label``. ASNQ: ``question``, ``candidate``, ``label``.
+        SDJCClinic: ``sentence``.
 
     Raises:
         DataError: If there is no such task, split or subset, its files are missing or damaged, or
             label noise is asked for where it does not belong.
     """
-    if label_noise and (split != "train" or name == ASNQ or not 0 <= label_noise <= 1):
+    corpora = {ASNQ: _load_asnq, SDJC_CLINIC: _load_sdjc_clinic}
+    if label_noise and (split != "train" or name in corpora or not 0 <= label_noise <= 1):
         raise DataError(
             f"{name} ({split}): label_noise is a share from 0 to 1 of the train split of a ranking "
             f"task, not {label_noise}; what is evaluated keeps its labels."
         )
-    if name == ASNQ:
-        return _load_asnq(split)
+    if name in corpora:
+        return corpora[name](split)
     task = paper_task(name)
     if issubclass(task, PaperSTS):
         if label_noise:
@@ -81,37 +88,6 @@ def load_dataset(
         keep = task.protocol.keep_in(split)
         questions = [question for question in questions if keep.keeps(question.labels)]
     return _questions_to_dataset(_with_label_noise(questions, label_noise, seed))
-
-
-def paper_task(name: str) -> type[PaperTask]:
-    """The task class of a name: every command and function finds a task here.
-
-    Raises:
-        DataError: If mteb knows no such task (close names are offered), or it is mteb's own.
-    """
-    import mteb
-
-    try:
-        task = type(mteb.get_task(name))
-    except KeyError:
-        raise no_such_task(name) from None
-    if not issubclass(task, PaperTask):
-        raise DataError(f"{name} is mteb's own task, not a task of mteb_ext; see 'mteb-ext tasks'.")
-    return task
-
-
-def no_such_task(name: str) -> DataError:
-    """The error about a task that mteb does not know here; close names are offered."""
-    import mteb
-
-    if is_set(DISABLE):
-        return DataError(
-            f"mteb itself has no task {name!r}, and {DISABLE} is set, which turns the tasks of "
-            "mteb_ext and of its plugins off: unset it."
-        )
-    known = {task.metadata.name: task for task in mteb.get_tasks()}
-    twins = [f"{n}{SAMPLE_SUFFIX}" for n, task in known.items() if isinstance(task, PaperTask)]
-    return DataError(f"there is no task {name!r}.{did_you_mean(name, [*known, *twins])}")
 
 
 def _load_pairs(task: type[PaperSTS], split: str, subset: str | None) -> Dataset:
@@ -167,6 +143,14 @@ def _asnq_rows(path: Path, state: tuple[int, int]) -> Iterator[dict[str, str | i
     del state
     for question, sentence, label in read_asnq(path):
         yield {"question": question, "candidate": sentence, "label": label}
+
+
+def _load_sdjc_clinic(split: str) -> Dataset:
+    if split != "train":
+        raise DataError(f"{SDJC_CLINIC} ({split}): there is no such split; there is train.")
+    path = UpstreamFiles.own("sdjc/clinic_corpus.txt", HOW_TO_GET_SDJC_CLINIC)
+    sentences = [line.strip() for line in read_text_lines(path)]
+    return Dataset.from_dict({"sentence": [sentence for sentence in sentences if sentence]})
 
 
 def _questions_to_dataset(questions: list[Question]) -> Dataset:

@@ -301,6 +301,7 @@ def test_runs_of_one_model_are_grouped(stock, tmp_path, with_dev, chosen):
     of_model = groups.loc["m"]
     assert of_model["mean"] == pytest.approx(np.mean(values))
     assert of_model["sd"] == pytest.approx(np.std(values, ddof=1))
+    assert (of_model["lowest"], of_model["highest"]) == pytest.approx((min(values), max(values)))
     assert (of_model["runs"], of_model["run"]) == (3, f"m, revision {chosen}")
     assert of_model["chosen_by"] == ("dev" if with_dev else "median")
     assert groups.loc["other", "chosen_by"] == "only run"
@@ -308,6 +309,8 @@ def test_runs_of_one_model_are_grouped(stock, tmp_path, with_dev, chosen):
     assert set(compared.scores["run"]) == {f"m, revision {chosen}", "other"}
     assert set(compared.scores["split"]) == {"test"}
     assert len(compared.pairs) == 1
+    for form in ("markdown", "html"):
+        assert f"{np.mean(values):.4f}" in FORMATS[form](compared)
 
 
 def test_a_search_says_how_deep_its_predictions_are(stock, tmp_path):

@@ -35,6 +35,7 @@ REGISTRIES = [
     "mteb.benchmarks._leaderboard_menu:HOME_BENCHMARK_ENTRIES",
     "mteb.benchmarks._leaderboard_menu:MenuEntry",
     "mteb.cli.build_cli:run",
+    "mteb.cli.build_cli:generate_model_card",
 ]
 # What the bases override or call, by the class of mteb that has it.
 BASES = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import functools
-import html
 import http.server
 import json
 import re
@@ -21,6 +20,7 @@ import numpy as np
 import pytest
 from conftest import ToyEncoder, spread, toy_meta
 from datasets import Dataset
+from markupsafe import escape
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from stock_tasks import StockSTS, metadata, write_predictions
 from test_results import TRACKS, WIKIQA, sts, write_result
@@ -255,7 +255,7 @@ def test_without_predictions_the_remarks_say_so(tmp_path):
     assert "no prediction files here" in data.remarks[0]
     assert (data.compared, data.scatters) == ({}, [])
     page = report_page(data, "command", "1")
-    assert html.escape(data.remarks[0]) in page
+    assert escape(data.remarks[0]) in page
 
 
 def test_predictions_on_another_edition_are_left_out(tmp_path):
@@ -392,7 +392,7 @@ def test_names_do_not_act(page):
     assert "\x1b" not in page
     assert "\u202e" not in page
     shown = "test/</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'\\x1b[31m"
-    assert html.escape(shown) in page
+    assert escape(shown) in page
     assert any(shown in cell for table in reader.tables for row in table for cell in row)
     assert any(run.startswith(shown) for run in embedded(page)["runs"])
 
@@ -593,11 +593,11 @@ def test_command_line_writes_the_page(folder, tmp_path, capsys):
     assert main(["report", str(folder), "-o", str(output)]) == 0
     assert "wrote" in capsys.readouterr().out
     page = output.read_text("utf-8")
-    assert html.escape(f"mteb-ext report {folder} -o '{output}'") in page
+    assert escape(f"mteb-ext report {folder} -o '{output}'") in page
     assert not any(scatter["texts"] for scatter in embedded(page)["scatters"].values())
     assert main(["report", str(folder), "--texts", "-o", str(output)]) == 0
     page = output.read_text("utf-8")
-    assert html.escape(f"mteb-ext report {folder} --texts -o '{output}'") in page
+    assert escape(f"mteb-ext report {folder} --texts -o '{output}'") in page
     assert all(scatter["texts"] for scatter in embedded(page)["scatters"].values())
 
 

@@ -16,7 +16,7 @@ from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.data import readers, sources
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import registry
-from mteb_ext.loading import paper_task
+from mteb_ext.lookup import paper_task
 from mteb_ext.plugins import own_tasks
 from mteb_ext.protocol import QuestionFacts
 
@@ -182,6 +182,7 @@ def test_label_noise_is_the_same_on_every_machine(no_data):
         ("WikiQA.sample", "train", float("nan")),
         ("WMT17Metrics.sample", "train", 0.2),
         ("ASNQ", "train", 0.2),
+        ("SDJCClinic", "train", 0.2),
     ],
 )
 def test_label_noise_where_it_does_not_belong(name, split, share, no_data):
@@ -208,6 +209,32 @@ def test_asnq_comes_from_the_users_folder(no_data, monkeypatch):
     file.write_bytes(b"who ?\tOne .\t4\nwho ?\tTwo .\t5\n")  # the cache is not asked
     with pytest.raises(DataError, match=r"dev\.tsv, line 2: expected a label from 1 to 4"):
         load_dataset("ASNQ", "dev")
+
+
+def test_sdjcs_clinical_corpus_comes_from_the_users_folder(no_data):
+    with pytest.raises(
+        DataError, match=r"clinic_corpus\.txt does not exist\. The clinical corpus of"
+    ):
+        load_dataset("SDJCClinic", "train")
+    with pytest.raises(DataError, match=r"SDJCClinic \(test\): there is no such split"):
+        load_dataset("SDJCClinic")
+    file = no_data / "sdjc" / "clinic_corpus.txt"
+    file.parent.mkdir()
+    file.write_text("一つ目。\n\n 二つ\u2028目。\n", encoding="utf-8")
+    assert load_dataset("SDJCClinic", "train").to_dict() == {
+        "sentence": ["一つ目。", "二つ\u2028目。"]
+    }
+
+
+def test_wmt_training_pairs_have_references_or_sources():
+    references = load_dataset("WMT17Metrics.sample", "train").to_dict()
+    sources = load_dataset("WMT17MetricsQE.sample", "train").to_dict()
+    assert references["sentence1"] != sources["sentence1"]
+    for name in ("sentence2", "score", "subset"):
+        assert references[name] == sources[name]
+    assert set(references["subset"]) == {
+        f"{pair}-en" for pair in ("cs", "de", "fi", "ro", "ru", "tr")
+    }
 
 
 def test_without_data_and_network_the_error_says_what_to_do(no_data):

@@ -131,11 +131,15 @@ def _pairs_table(pairs: pd.DataFrame, notes: Sequence[str]) -> Table:
 def _groups_table(groups: pd.DataFrame) -> Table:
     return Table(
         "Runs by model",
-        ("task", "split", "metric", "model", "runs", "mean", "sd", "compared run", "score", "by"),
+        (
+            *("task", "split", "metric", "model", "runs", "mean", "sd", "lowest", "highest"),
+            *("compared run", "score", "by"),
+        ),
         [
             (
                 *(row.task, row.split, row.metric, row.model, str(row.runs)),
-                *(number(row.mean), number(row.sd), row.run, number(row.value), row.chosen_by),
+                *(number(value) for value in (row.mean, row.sd, row.lowest, row.highest)),
+                *(row.run, number(row.value), row.chosen_by),
             )
             for row in _rows(groups)
         ],
@@ -228,11 +232,19 @@ def to_markdown(compared: Compared) -> str:
         ["model", *(f"{task} {metric}" for task, metric in header)],
         *([model, *cells] for model, cells in rows),
     ]
-    pairs = _pairs_table(compared.pairs[compared.pairs["whole"]], [])
-    differences = [[_MARKDOWN.text(cell) for cell in row] for row in (pairs.columns, *pairs.rows)]
+    tables = [_markdown_table(scores)]
+    for table in _further_tables(compared):
+        cells = [[_MARKDOWN.text(cell) for cell in row] for row in (table.columns, *table.rows)]
+        tables.append(_markdown_table(cells))
     notes = [_MARKDOWN.text(line) for line in (*caption(compared, bold=True), RESOLVABLE)]
-    parts = [_markdown_table(scores), _markdown_table(differences), *notes]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*tables, *notes]) + "\n"
+
+
+def _further_tables(compared: Compared) -> Iterator[Table]:
+    """The headlines' differences, and the runs where they are grouped by model."""
+    yield _pairs_table(compared.pairs[compared.pairs["whole"]], [])
+    if len(compared.groups):
+        yield _groups_table(compared.groups)
 
 
 def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
@@ -247,12 +259,17 @@ def to_html(compared: Compared) -> str:
         ["model", *(f"{task}<br>{metric}" for task, metric in header)],
         *([model, *cells] for model, cells in rows),
     ]
-    pairs = _pairs_table(compared.pairs[compared.pairs["whole"]], [])
-    differences = [[_HTML.text(cell) for cell in row] for row in (pairs.columns, *pairs.rows)]
+    further = [
+        _html_table(
+            table.title,
+            [[_HTML.text(cell) for cell in row] for row in (table.columns, *table.rows)],
+        )
+        for table in _further_tables(compared)
+    ]
     lines = [
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Comparison</title>',
         _html_table("Scores", scores),
-        _html_table("Differences", differences),
+        *further,
         *(f"<p>{_HTML.text(line)}</p>" for line in (*caption(compared, bold=True), RESOLVABLE)),
     ]
     return "\n".join(lines) + "\n</html>\n"

@@ -52,7 +52,7 @@ PAIR_COLUMNS = (
     *("wins", "ties", "losses", "test", "p", "p_adjusted", "significant", "resolvable"),
 )
 GROUP_COLUMNS = (
-    *("task", "split", "metric", "model", "runs", "mean", "sd"),
+    *("task", "split", "metric", "model", "runs", "mean", "sd", "lowest", "highest"),
     *("run", "value", "chosen_by"),
 )
 _OF_COMPARISON = (
@@ -78,8 +78,8 @@ class Compared:
         pairs: `PAIR_COLUMNS`: a row a comparison, from :mod:`mteb_ext.metrics.comparison`.
         published: Published numbers of the test sets' variants, without a test: no predictions
             of these systems are known.
-        groups: `GROUP_COLUMNS`: a row a model and split where runs are grouped, else empty: mean
-            and standard deviation over its runs, and the run that stands for them.
+        groups: `GROUP_COLUMNS`: a row a model and split where runs are grouped, else empty: mean,
+            standard deviation and range over its runs, and the run that stands for them.
         remarks: What limits the comparison, in sentences.
     """
 
@@ -280,6 +280,8 @@ def _grouped(split: _Split, dev: _Split | None) -> _Split:
                 "runs": len(runs),
                 "mean": np.mean(of_runs),
                 "sd": np.std(of_runs, ddof=1) if len(runs) > 1 else np.nan,
+                "lowest": of_runs[0],
+                "highest": of_runs[-1],
                 "run": chosen,
                 "value": values[chosen],
                 "chosen_by": "only run" if len(runs) == 1 else "dev" if dev else "median",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +97,11 @@ class PageData:
 
 
 def page_data(
-    results: pd.DataFrame, folders: Sequence[str | Path], *, texts: bool = False
+    results: pd.DataFrame,
+    folders: Sequence[str | Path],
+    *,
+    texts: bool = False,
+    left_out: Collection[tuple[str, str, str]] = (),
 ) -> PageData:
     """Compute all that the page shows.
 
@@ -107,6 +111,7 @@ def page_data(
             damaged, or of other data, and the remarks say so.
         texts: Take the texts of pairs and queries along. Those of a task that is not public never
             are.
+        left_out: Model, revision and task of prediction files that nothing is to be made from.
 
     Raises:
         DataError: If a folder does not exist.
@@ -114,7 +119,7 @@ def page_data(
     import pandas as pd
 
     ranked = over_models(headlines(results))
-    parts = _FromPredictions(_values(results), texts=texts)
+    parts = _FromPredictions(_values(results), texts, left_out)
     parts.add_all(folders)
     return PageData(
         ranked,
@@ -193,6 +198,7 @@ class _FromPredictions:
 
     values: Mapping[tuple[str, ...], float]
     texts: bool
+    left_out: Collection[tuple[str, str, str]]
     compared: dict[str, Compared] = field(default_factory=dict)
     scatters: list[Scatter] = field(default_factory=list)
     rescaled: list[tuple[Any, ...]] = field(default_factory=list)
@@ -208,7 +214,14 @@ class _FromPredictions:
         except DataError as error:
             self._remark(f"What needs prediction files is left out. {error}")
             return
-        for name, files in found.items():
+        for name, runs in found.items():
+            files = {
+                run: file
+                for run, file in runs.items()
+                if (file.model, file.revision, name) not in self.left_out
+            }
+            if not files:
+                continue
             try:
                 cells = load_cells(name, files)
                 for cell in cells:
