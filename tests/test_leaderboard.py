@@ -650,3 +650,13 @@ def test_no_page_overflows_fetches_or_complains(tab, site, width):
         assert tab.run(f"{root}.scrollWidth <= {root}.clientWidth")
         assert tab.requests() == [path.as_uri()]
         assert tab.complaints() == []
+
+
+def test_text_in_csv_is_no_formula():
+    import pandas as pd
+
+    from mteb_ext.rendering.site import _tables
+
+    found = dict(_tables("x", pd.DataFrame({"run": ["=cmd()"], "value": [-0.5]})))
+    assert found["x.csv"] == "run,value\n'=cmd(),-0.5\n"
+    assert json.loads(found["x.json"]) == [{"run": "=cmd()", "value": -0.5}]

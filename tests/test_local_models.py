@@ -132,6 +132,12 @@ def test_a_damaged_file_is_named(tmp_path):
         kind_of_folder(tmp_path)
 
 
+def test_a_file_that_is_nested_without_end_is_named(tmp_path):
+    (tmp_path / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ModelError, match=r"config\.json is damaged"):
+        load_model(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("path", "name"),
     [

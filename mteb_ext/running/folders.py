@@ -185,7 +185,7 @@ def _json(path: Path, default: Any) -> Any:  # noqa: ANN401 - whatever the file 
         return default
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path} is damaged ({error}). Save the model again.") from error
     if not isinstance(content, type(default)):
         raise ModelError(

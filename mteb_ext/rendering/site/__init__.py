@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mteb_ext.papers import PAPERS as CITED
 from mteb_ext.rendering.compare import comparison_tables, to_csv, to_json
 from mteb_ext.rendering.html import asset, macros, render
-from mteb_ext.rendering.text import printable
+from mteb_ext.rendering.text import printable, spreadsheet_cell
 from mteb_ext.results.leaderboard import SAMPLES, Leaderboard, Ranking, variants_of
 
 if TYPE_CHECKING:
@@ -192,7 +192,8 @@ def _by_part(breakdown: pd.DataFrame) -> dict[tuple[str, str], dict[str, dict[st
 def _tables(place: str, rows: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Rows as CSV and JSON, with all digits."""
     shown = rows.map(lambda value: printable(value) if isinstance(value, str) else value)
-    yield f"{place}.csv", str(shown.to_csv(index=False, lineterminator="\n"))
+    cells = rows.map(lambda value: spreadsheet_cell(value) if isinstance(value, str) else value)
+    yield f"{place}.csv", str(cells.to_csv(index=False, lineterminator="\n"))
     records = json.loads(shown.to_json(orient="records", double_precision=15))
     yield f"{place}.json", json.dumps(records, indent=1, ensure_ascii=False) + "\n"
 
