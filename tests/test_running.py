@@ -198,6 +198,7 @@ def test_a_saved_plan_names_revisions(tmp_path, capsys):
     ("text", "message"),
     [
         ("tasks = [", "is no readable plan"),
+        ('tasks = ["W"]\rbatch_size = 3\n', "is no readable plan"),  # no end of a line in TOML
         ("\udcff", "is no readable plan"),
         ('tasks = ["WikiQA"]', "names no models"),
         ('models = ["a"]\ntasks = ["WikiQA"]', "names no models"),
