@@ -541,12 +541,17 @@ def unverified(monkeypatch):
 
 
 @pytest.mark.slow
-def test_command_line_writes_the_site(folder, tmp_path, capsys, unverified):
+def test_command_line_verifies_and_writes_the_site(folder, tmp_path, capsys):
     site = tmp_path / "site"
     assert main(["leaderboard", str(folder), "-o", str(site)]) == 0
     assert f"wrote {site / 'index.html'}" in capsys.readouterr().out
     first = written(site)
-    assert "index.html" in first
+    verdicts = {(r["model"][:9], r["verdict"]) for r in json.loads(first["data/scores.json"])}
+    assert verdicts == {
+        *((f"test/{name}"[:9], "unverified") for name in ("one", "two", "incomplete")),
+        ("test/</sc", "failed"),  # its name is not that of its folder
+    }
+    assert "on made-up sample rows" in first[f"models/{file_name('test/one')}.html"]
     assert main(["leaderboard", str(folder), "-o", str(site)]) == 0
     assert written(site) == first
 
