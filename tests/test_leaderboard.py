@@ -393,6 +393,21 @@ def test_letters_and_tie_ranges_are_those_of_the_comparison(board, files):
 
 
 @pytest.mark.slow
+def test_the_range_goes_from_worst_to_best_and_the_significantly_best_is_bold(board):
+    rows = board.scores
+    ties = rows["tied"].notna()
+    given = rows.assign(
+        worst_order=np.where(ties, 0.25, np.nan),
+        best_order=np.where(ties, 0.75, np.nan),
+        best=rows["run"] == "test/one",
+    )
+    page = site_files(replace(board, scores=given), "1")[f"tasks/{file_name('WikiQA.sample')}.html"]
+    assert {row[3] for row in Reader(page).tables[0][1:]} == {"0.2500 to 0.7500"}
+    (value,) = rows[(rows["run"] == "test/one") & ties]["value"]
+    assert re.findall("<b>(.*?)</b>", page) == [f"{value:.4f}"]
+
+
+@pytest.mark.slow
 def test_samples_say_that_they_are_none(files):
     assert "these numbers mean nothing" in files[f"benchmarks/{file_name('Samples')}.html"]
     for task in SAMPLES:
