@@ -12,15 +12,14 @@ from pathlib import Path
 from datasets import Dataset, concatenate_datasets
 from datasets.exceptions import DatasetGenerationError
 
-from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
+from mteb_ext.bases import PaperRanking, PaperSTS
 from mteb_ext.bases.sts import pairs_to_dataset
-from mteb_ext.bases.task import DEFAULT_SUBSET, SAMPLE_SUFFIX
+from mteb_ext.bases.task import DEFAULT_SUBSET
 from mteb_ext.data.readers import read_asnq, read_text_lines
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import UpstreamFiles
-from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
-from mteb_ext.names import did_you_mean
+from mteb_ext.lookup import paper_task
 
 ASNQ = "ASNQ"
 HOW_TO_GET_ASNQ = (
@@ -89,37 +88,6 @@ def load_dataset(
         keep = task.protocol.keep_in(split)
         questions = [question for question in questions if keep.keeps(question.labels)]
     return _questions_to_dataset(_with_label_noise(questions, label_noise, seed))
-
-
-def paper_task(name: str) -> type[PaperTask]:
-    """The task class of a name: every command and function finds a task here.
-
-    Raises:
-        DataError: If mteb knows no such task (close names are offered), or it is mteb's own.
-    """
-    import mteb
-
-    try:
-        task = type(mteb.get_task(name))
-    except KeyError:
-        raise no_such_task(name) from None
-    if not issubclass(task, PaperTask):
-        raise DataError(f"{name} is mteb's own task, not a task of mteb_ext; see 'mteb-ext tasks'.")
-    return task
-
-
-def no_such_task(name: str) -> DataError:
-    """The error about a task that mteb does not know here; close names are offered."""
-    import mteb
-
-    if is_set(DISABLE):
-        return DataError(
-            f"mteb itself has no task {name!r}, and {DISABLE} is set, which turns the tasks of "
-            "mteb_ext and of its plugins off: unset it."
-        )
-    known = {task.metadata.name: task for task in mteb.get_tasks()}
-    twins = [f"{n}{SAMPLE_SUFFIX}" for n, task in known.items() if isinstance(task, PaperTask)]
-    return DataError(f"there is no task {name!r}.{did_you_mean(name, [*known, *twins])}")
 
 
 def _load_pairs(task: type[PaperSTS], split: str, subset: str | None) -> Dataset:

@@ -101,7 +101,7 @@ def fetch(folder: Path, host: str) -> int:
     """``mteb-ext fetch`` of the made-up files."""
     from mteb_ext.cli import main
     from mteb_ext.data import sources
-    from mteb_ext.loading import paper_task
+    from mteb_ext.lookup import paper_task
 
     digests = {k: hashlib.sha256(p.read_bytes()).hexdigest() for k, p in sample_files().items()}
     task = paper_task(TASK)

@@ -19,7 +19,7 @@ from mteb_ext.cli import main
 from mteb_ext.data import sources
 from mteb_ext.data.records import Question
 from mteb_ext.errors import DataError
-from mteb_ext.loading import paper_task
+from mteb_ext.lookup import paper_task
 
 SAMPLES = ["JACSTS.sample", "QABot.sample", "WikiQA.sample", "TRECQA.sample"]
 

@@ -117,7 +117,7 @@ def _checked(task: type[PaperTask], revisions: set[str]) -> str:
 
 def _paper_tasks(names: Sequence[str] = ()) -> list[type[PaperTask]]:
     from mteb_ext.bases import PaperTask
-    from mteb_ext.loading import paper_task
+    from mteb_ext.lookup import paper_task
     from mteb_ext.plugins import own_tasks
 
     if names:

@@ -14,10 +14,11 @@ from mteb.abstasks.retrieval import AbsTaskRetrieval
 
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError, OfflineError
+from mteb_ext.lookup import find_task
 from mteb_ext.results.gold import TYPES, PairGold, QueryGold, RankedLists, load_gold
 from mteb_ext.results.predictions import Predictions, find_predictions
 from mteb_ext.results.summary import label_runs
-from mteb_ext.results.tasks import find_task, known_task
+from mteb_ext.results.tasks import known_task
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask

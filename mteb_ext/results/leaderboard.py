@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.errors import DataError
+from mteb_ext.lookup import find_task
 from mteb_ext.published import VARIANTS, Variant
 from mteb_ext.results.page_data import PageData, page_data
 from mteb_ext.results.reading import MODEL_META, read_json
-from mteb_ext.results.tasks import MTEBS, PAPERS, SAMPLE, find_task
+from mteb_ext.results.tasks import MTEBS, PAPERS, SAMPLE
 
 if TYPE_CHECKING:
     import pandas as pd

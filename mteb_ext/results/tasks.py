@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
+from mteb_ext.lookup import find_task
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -16,28 +17,6 @@ logger = logging.getLogger(__name__)
 PAPERS, MTEBS, SAMPLE, OTHER, UNKNOWN = "paper's", "mteb's", "sample", "another edition", "unknown"
 """The editions of the data: a paper's own; the one that mteb names for a task of its own; made-up
 rows; none of these; a task that is not known here."""
-
-
-def find_task(name: str, **options: Any) -> AbsTask:
-    """The task of a name.
-
-    Args:
-        name: A task's name.
-        options: Of ``mteb.get_task``, such as ``eval_splits``.
-
-    Raises:
-        DataError: If mteb knows no such task here; close names are offered.
-    """
-    import mteb
-
-    try:
-        return mteb.get_task(name, **options)
-    except KeyError:
-        from mteb_ext.loading import no_such_task
-
-        raise no_such_task(name) from None
-    except Exception as error:  # a plugin's task may do anything
-        raise DataError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
 
 
 def known_task(name: str) -> AbsTask | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
+from mteb_ext.lookup import find_benchmark, find_task
 from mteb_ext.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ def task_of_run(
         DataError: If there is no such task (close names are offered), split or subset.
     """
     from mteb_ext.bases import PaperTask
-    from mteb_ext.results.tasks import find_task
 
     task = find_task(name, eval_splits=list(eval_splits) or None)
     if isinstance(task, PaperTask):
@@ -40,30 +39,10 @@ def tasks_of_benchmarks(names: Iterable[str]) -> list[str]:
     """The names of the tasks of benchmarks, each once.
 
     Raises:
-        DataError: If there is no such benchmark.
+        DataError: If there is no such benchmark; close names are offered.
     """
-    import mteb
-
-    found: dict[str, None] = {}
-    for name in names:
-        try:
-            benchmark = mteb.get_benchmark(name)
-        except KeyError:
-            raise _no_such_benchmark(name) from None
-        found.update(dict.fromkeys(task.metadata.name for task in benchmark.tasks))
-    return list(found)
-
-
-def _no_such_benchmark(name: str) -> DataError:
-    import mteb
-
-    if is_set(DISABLE):
-        return DataError(
-            f"mteb itself has no benchmark {name!r}, and {DISABLE} is set, which turns those of "
-            "mteb_ext and of its plugins off: unset it."
-        )
-    known = [benchmark.name for benchmark in mteb.get_benchmarks()]
-    return DataError(f"there is no benchmark {name!r}.{did_you_mean(name, known)}")
+    tasks = (task for name in names for task in find_benchmark(name).tasks)
+    return list(dict.fromkeys(task.metadata.name for task in tasks))
 
 
 def _check_names(task: str, what: str, asked: Sequence[str], there: Sequence[str]) -> None:
