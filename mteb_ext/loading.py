@@ -12,13 +12,14 @@ from pathlib import Path
 from datasets import Dataset, concatenate_datasets
 from datasets.exceptions import DatasetGenerationError
 
-from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
+from mteb_ext.bases import PaperRanking, PaperSTS
 from mteb_ext.bases.sts import pairs_to_dataset
 from mteb_ext.bases.task import DEFAULT_SUBSET
 from mteb_ext.data.readers import read_asnq, read_text_lines
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import UpstreamFiles
 from mteb_ext.errors import DataError
+from mteb_ext.lookup import paper_task
 
 ASNQ = "ASNQ"
 HOW_TO_GET_ASNQ = (
@@ -87,25 +88,6 @@ def load_dataset(
         keep = task.protocol.keep_in(split)
         questions = [question for question in questions if keep.keeps(question.labels)]
     return _questions_to_dataset(_with_label_noise(questions, label_noise, seed))
-
-
-def paper_task(name: str) -> type[PaperTask]:
-    """The task class of a name: every command and function finds a task here.
-
-    Raises:
-        DataError: If mteb knows no such task (close names are offered), or it is mteb's own.
-    """
-    import mteb
-
-    try:
-        task = type(mteb.get_task(name))
-    except KeyError as error:
-        raise DataError(
-            f"there is no task {name!r}. {error.args[0].removeprefix('KeyError: ')}"
-        ) from None
-    if not issubclass(task, PaperTask):
-        raise DataError(f"{name} is mteb's own task, not a task of mteb_ext; see 'mteb-ext tasks'.")
-    return task
 
 
 def _load_pairs(task: type[PaperSTS], split: str, subset: str | None) -> Dataset:

@@ -7,6 +7,7 @@ kind is looked for once in a process.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -225,7 +226,8 @@ def _attempt(name: str, step: Callable[[], T]) -> T | None:
     """What a step returns; None, and a line in the log, where it raises."""
     start = time.perf_counter()
     try:
-        return step()
+        with contextlib.redirect_stdout(sys.stderr):  # what it prints is no part of any output
+            return step()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # pytest.skip and the panics of other languages are no Exception

@@ -221,6 +221,39 @@ def _known_to_mteb(found: Mapping[Any, list[Path]]) -> dict[Any, list[Path]]:
     return kept
 
 
+def _complete_commands(module: ModuleType) -> None:
+    """Complete ``mteb run`` and ``mteb create-model-results``."""
+    _add_default_model(module)
+    _add_results_to_cards(module)
+
+
+def _add_results_to_cards(module: ModuleType) -> None:
+    """Put our tasks' results into the cards of ``mteb create-model-results``.
+
+    mteb 2.26 writes cards without any results, of its own tasks too.
+    """
+    write = _private(module, "generate_model_card", Callable)
+    if write.__module__ == __name__:
+        return
+
+    @wraps(write)
+    def write_with_results(model_name: str, **options: Any) -> None:
+        write(model_name, **options)
+
+        from mteb_ext.bases.cards import add_results
+        from mteb_ext.bases.task import SAMPLE_SUFFIX
+        from mteb_ext.plugins import added_tasks
+
+        ours = {name + end for name in added_tasks() for end in ("", SAMPLE_SUFFIX)}
+        tasks = [*options["tasks"], *(t for b in options["benchmarks"] or () for t in b.tasks)]
+        wanted = ours & ({task.metadata.name for task in tasks} or ours)
+        if wanted:
+            add_results(options["output_path"], model_name, options["results_cache"], wanted)
+
+    write_with_results.__module__ = __name__
+    module.generate_model_card = write_with_results  # type: ignore[attr-defined]
+
+
 def _add_default_model(module: ModuleType) -> None:
     """Let ``mteb run -t JACSTS QABot WikiQA`` work without ``-m``: our lexical baseline runs then.
 
@@ -262,7 +295,7 @@ _STEPS: dict[str, Callable[[ModuleType], None]] = {
     "mteb.cache.result_cache": _guard_submission,
     "mteb.benchmarks.benchmarks": _fill_benchmarks,
     "mteb.benchmarks._leaderboard_menu": _add_to_menu,
-    "mteb.cli.build_cli": _add_default_model,
+    "mteb.cli.build_cli": _complete_commands,
 }
 
 

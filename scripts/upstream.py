@@ -34,7 +34,7 @@ from upstream_writing import ACCOUNT, REVISION, stock_key, write
 
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.errors import MtebExtError, ProtocolError
-from mteb_ext.loading import paper_task
+from mteb_ext.lookup import paper_task
 from mteb_ext.plugins import own_tasks
 
 # What the licence in a task's metadata does not say.

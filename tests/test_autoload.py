@@ -202,7 +202,7 @@ def other_mteb(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("version", ["1.14.0", "2.25.9", "3.0.0"])
+@pytest.mark.parametrize("version", ["1.14.0", "2.10.0", "2.25.9", "3.0.0"])
 def test_outside_the_supported_range_one_sentence_and_mteb_works(other_mteb, version):
     code = "import mteb, mteb_ext; mteb_ext._autoload.install(); print(mteb.get_tasks.TASK_LIST)"
     done = run(code, PYTHONPATH=other_mteb(version))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import math
@@ -232,7 +233,7 @@ def test_errors_name_task_split_subset_and_row():
 
 
 def test_a_search_model_cannot_do_sts():
-    with pytest.raises(TypeError, match="does not support Search"):
+    with pytest.raises(ProtocolError, match="MadeUpSTS: test/toy-search ranks documents"):
         evaluate(make_sts({"default": PAIRS}), ToySearch(lambda a, b: 1.0))
 
 
@@ -637,3 +638,75 @@ def test_qabot_with_lists_swapped_is_an_error(no_data):
     write_qabot(no_data, candidates=(1142, 1141, *[1141] * 10, *[1142] * 8))
     with pytest.raises(DataError, match=r"expected candidates: \(1141, 1141, 1142"):
         mteb.get_task("QABot").load_data()
+
+
+# --- models that do strange things ---------------------------------------------------------------
+
+
+class Meddling(ToyEncoder):
+    """Changes what it is handed: the batches, the options and the data behind the loader."""
+
+    def encode(self, inputs, *, task_metadata, hf_split, hf_subset, prompt_type=None, **kwargs):
+        found = super().encode(
+            inputs, task_metadata=task_metadata, hf_split=hf_split, hf_subset=hf_subset
+        )
+        for batch in inputs:
+            batch["text"][:] = ["changed"] * len(batch["text"])
+            batch.clear()
+        kwargs.clear()
+        inputs.dataset = None if not hasattr(inputs, "dataset") else inputs.dataset.select([])
+        return found
+
+
+@pytest.mark.parametrize("kind", ["ranking", "sts"])
+def test_a_model_that_changes_its_inputs_does_not_reach_the_next_one(kind):
+    task = make_ranking(QUESTIONS) if kind == "ranking" else make_sts({"default": PAIRS})
+    task.load_data()
+
+    def scores(model):
+        options = dict(QUIET)
+        found = task.evaluate(model, "test", encode_kwargs=options)
+        assert options == QUIET
+        return found
+
+    before = scores(ToyEncoder(spread))
+    with contextlib.suppress(ValueError):  # torch forbids to exchange a loader's data
+        assert scores(Meddling(spread)) == before
+    assert scores(ToyEncoder(spread)) == before
+
+
+def test_a_model_that_answers_differently_each_time_is_asked_once():
+    class Moody(ToyEncoder):
+        def encode(self, inputs, **kwargs):
+            rows = super().encode(inputs, **kwargs)
+            self.calls = getattr(self, "calls", 0) + 1
+            return rows + np.random.default_rng(self.calls).standard_normal(rows.shape)
+
+    # The first pair is one text twice: its cosine is 1 only if the text has one vector.
+    pairs = Pairs(["a", "b", "c", "d"], ["a", "c", "d", "e"], [5.0, 1.0, 2.0, 3.0])
+    task = make_sts({"default": pairs})
+    model = Moody(spread)
+    evaluate(task, model)
+    assert sorted(model.seen) == ["a", "b", "c", "d", "e"]
+    assert model.calls == 1
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e300, 1e300])
+def test_a_constant_scorer_ranks_by_chance(value):
+    found = scores_of(make_ranking([question("q", [1, 0, 0])]), ToyCrossEncoder(lambda a, b: value))
+    # One relevant candidate at place 1, 2 or 3: the mean of 1, 1/2 and 1/3.
+    assert found["map"] == pytest.approx((1 + 1 / 2 + 1 / 3) / 3, abs=1e-12)
+    assert (found["map_best"], found["map_worst"]) == (1, pytest.approx(1 / 3, abs=1e-12))
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+@pytest.mark.parametrize("kind", ["ranking", "sts"])
+def test_a_wrong_number_of_rows_is_an_error(kind, more):
+    class Wrong(ToyEncoder):
+        def encode(self, inputs, **kwargs):
+            right = sum(len(batch["text"]) for batch in inputs)
+            return np.ones((right + more, 2))
+
+    task = make_ranking(QUESTIONS) if kind == "ranking" else make_sts({"default": PAIRS})
+    with pytest.raises(ProtocolError, match=r"the model returned \d+ rows for \d+ texts"):
+        evaluate(task, Wrong(None))

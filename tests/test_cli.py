@@ -19,7 +19,7 @@ from mteb_ext.cli import main
 from mteb_ext.data import sources
 from mteb_ext.data.records import Question
 from mteb_ext.errors import DataError
-from mteb_ext.loading import paper_task
+from mteb_ext.lookup import paper_task
 
 SAMPLES = ["JACSTS.sample", "QABot.sample", "WikiQA.sample", "TRECQA.sample"]
 
@@ -154,10 +154,12 @@ def test_fetch_says_what_is_missing(no_data, capsys):
     assert main(["fetch", "STS12"]) == 1
     assert "not a task of mteb_ext" in capsys.readouterr().err
     assert main(["fetch", "WikiQAA"]) == 1
-    assert "Did you mean: 'WikiQA'" in capsys.readouterr().err
+    assert "Did you mean 'WikiQA'" in capsys.readouterr().err
     assert main(["fetch", "WikiQA.sample"]) == 0
     shown = capsys.readouterr().out
-    assert "WikiQA.sample test: here; 12 questions, 44 candidates; made-up rows" in shown
+    # The protocol leaves out the two questions that have no correct answer.
+    files = "(of 12 and 44 in the files); made-up rows"
+    assert f"WikiQA.sample test: here; 10 questions, 39 candidates {files}" in shown
     assert "verified" not in shown
 
 
@@ -343,3 +345,124 @@ def test_run_of_a_local_cross_encoder(cross_encoder_folder, tmp_path, no_data):
     assert len(sts) == 6
     assert all(-1 <= scores["pearson"] <= 1 and "cosine_pearson" not in scores for scores in sts)
     assert 0 < by_name["WikiQA.sample"]["scores"]["test"][0]["map"] <= 1
+
+
+@pytest.mark.process
+def test_what_a_plugin_prints_is_no_part_of_the_output(tmp_path):
+    (tmp_path / "loud.py").write_text('print("said at import")\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "mteb_ext", "tasks"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "MTEB_EXT_PATH": str(tmp_path)},
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "said at import" not in done.stdout
+    assert "said at import" in done.stderr
+    assert done.stdout.startswith("task")
+
+
+@pytest.mark.parametrize("name", ["nowhere/report.html", "full.html"])
+def test_a_file_that_cannot_be_written(results, capsys, tmp_path, name):
+    (tmp_path / "full.html").symlink_to("/dev/full")
+    assert main(["report", str(results), "-o", str(tmp_path / name)]) == 1
+    *_, line = capsys.readouterr().err.splitlines()
+    assert f"{tmp_path / name} cannot be written: No " in line
+    assert "Make its folder, or name another file." in line
+
+
+@pytest.mark.process
+def test_a_standard_output_that_is_full():
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "mteb_ext", "tasks"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "mteb-ext: the output cannot be written: No space left on device. Send it elsewhere.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["tasks"],
+        ["fetch", "NoSuchTask"],
+        ["run", "-m", "mteb-ext/token-cosine", "-t", "NoSuchTask"],
+        ["run", "-m", "mteb-ext/token-cosine", "-b", "NoSuchBenchmark"],
+    ],
+)
+def test_what_is_turned_off_is_said_to_be(monkeypatch, capsys, arguments):
+    monkeypatch.setenv("MTEB_EXT_DISABLE", "1")
+    assert main(arguments) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "MTEB_EXT_DISABLE is set" in line
+    assert line.endswith("off: unset it.")
+    assert "Did you mean" not in line
+
+
+def test_a_report_where_the_tasks_are_turned_off(monkeypatch, capsys, tmp_path):
+    write_result(tmp_path, "NoSuchTask", {"test": [ENTRY]}, data="1")
+    monkeypatch.setenv("MTEB_EXT_DISABLE", "1")
+    assert main(["report", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "MTEB_EXT_DISABLE is set" in said
+    assert "MTEB_EXT_PATH" not in said
+    monkeypatch.delenv("MTEB_EXT_DISABLE")
+    assert main(["report", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "MTEB_EXT_DISABLE" not in said
+    assert "MTEB_EXT_PATH" in said
+
+
+ENTRY = {"hf_subset": "default", "main_score": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["fetch", "wikiqa"], "'WikiQA'"),
+        (["fetch", "WIKIQA.SAMPLE"], "'WikiQA.sample'"),
+        (["run", "-m", "mteb-ext/token-cosine", "-t", "sts12"], "'STS12'"),
+        (["run", "-m", "mteb-ext/token-cosine", "-b", "tanda-as2"], "'TANDA-AS2'"),
+        (["run", "-m", "MTEB-EXT/Token-Cosine", "-t", "WikiQA"], "'mteb-ext/token-cosine'"),
+    ],
+)
+def test_names_in_another_case(arguments, meant, capsys, tmp_path):
+    folder = [] if arguments[0] == "fetch" else ["--output-folder", str(tmp_path)]
+    assert main([*arguments, *folder]) == 1
+    assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
+@pytest.mark.process
+def test_what_shows_results_needs_no_torch(tmp_path, no_data):
+    models = ["mteb-ext/token-cosine", "mteb-ext/word-count"]
+    out = str(tmp_path / "out")
+    assert main(["run", "-m", *models, "-t", "WikiQA.sample", "--output-folder", out]) == 0
+    code = f"""
+        from importlib.machinery import PathFinder
+        find, missing = PathFinder.find_spec, ("torch", "transformers", "sentence_transformers")
+        PathFinder.find_spec = lambda name, *args: None if name in missing else find(name, *args)
+        from mteb_ext.cli import main
+        for command in ("tasks", "fetch WikiQA.sample", "report", "compare", "ties"):
+            folder = [] if command.split()[0] in ("tasks", "fetch") else [{out!r}]
+            assert main([*command.split(), *folder]) == 0, command
+        assert main(["report", {out!r}, "-o", {str(tmp_path / "page.html")!r}]) == 0
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(line[8:] for line in code.splitlines())],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "mteb-ext/word-count" in done.stdout

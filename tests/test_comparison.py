@@ -137,7 +137,7 @@ class TestMeans:
         first, second = values = average_precisions(40, 2)
         [c] = compare_means_of(values)
         scipys = stats.permutation_test(
-            (first - second,), np.mean, permutation_type="samples", n_resamples=9999, rng=0
+            (first - second,), np.mean, permutation_type="samples", n_resamples=9999, random_state=0
         )
         assert c.p == pytest.approx(scipys.pvalue, abs=0.02)
 

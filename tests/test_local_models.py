@@ -226,6 +226,8 @@ def saved(tiny, class_name):
     }[class_name]
     raw = tiny(architecture, num_labels=1) if class_name == "CrossEncoder" else tiny(architecture)
     folder = raw.parent / class_name
+    if not hasattr(sentence_transformers, class_name):
+        pytest.skip(f"this version of sentence-transformers has no {class_name}")
     if not folder.exists():
         model = getattr(sentence_transformers, class_name)(str(raw), device="cpu")
         model.save_pretrained(str(folder))
@@ -256,7 +258,7 @@ def test_a_multi_vector_folder_is_loaded_as_one(tiny):
 
 def test_a_static_embedding_is_a_sentence_transformer(tmp_path, minilm_folder, no_data):
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from sentence_transformers.models import StaticEmbedding
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(str(minilm_folder)).backend_tokenizer
@@ -400,7 +402,7 @@ def test_models_by_name():
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        ("mteb-ext/token-cosin", {}, "Did you mean mteb-ext/token-cosine"),
+        ("mteb-ext/token-cosin", {}, "Did you mean 'mteb-ext/token-cosine'"),
         ("mteb-ext/token-cosine", {"kind": "sparse"}, "is no folder"),
         ("mteb-ext/token-cosine", {"revision": "7"}, "Expected 1"),
         ("./nowhere", {}, "there is no folder ./nowhere"),
@@ -447,8 +449,8 @@ def test_damaged_weights_are_one_line(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-t", "Wikiqa2"], "Did you mean: 'WikiQA'"),
-        (["-t", "STS121"], "Did you mean: 'STS12'"),
+        (["-t", "Wikiqa2"], "Did you mean 'WikiQA'"),
+        (["-t", "STS121"], "Did you mean 'STS12'"),
         (["-t", "WikiQA.sample", "--eval-splits", "tset"], "no split 'tset'; it has"),
         (["-t", "WikiQA.sample", "-m", "{empty}"], "holds no model"),
         (["-t", "WikiQA.sample", "--device", "abacus"], "the device 'abacus'"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import functools
-import html
 import http.server
 import json
 import re
@@ -12,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from conftest import ToyEncoder, spread, toy_meta
 from datasets import Dataset
+from markupsafe import escape
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from stock_tasks import StockSTS, metadata, write_predictions
 from test_results import TRACKS, WIKIQA, sts, write_result
@@ -27,6 +28,7 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 from mteb_ext import load_results
 from mteb_ext.cli import main
 from mteb_ext.errors import MtebExtError
+from mteb_ext.rendering import page as page_module
 from mteb_ext.rendering.text import printable
 from mteb_ext.results.page_data import Scatter, page_data, rescale
 
@@ -62,6 +64,8 @@ def rows_of(frame, *columns):
         ([0.0, 0.25, 1.0], (0, 5), [0, 1.25, 5]),
         ([-2.0, 0.0, 2.0], (1, 5), [1, 3, 5]),
         ([300.0, 100.0, 200.0], (0, 4), [4, 0, 2]),
+        ([-1.6e308, 1.6e308, 0.0], (0, 4), [0, 4, 2]),  # their difference is beyond float64
+        ([5e-324, 0.0], (0, 4), [4, 0]),
     ],
 )
 def test_rescaling_brings_the_ends_to_those_of_the_scale(scores, scale, expected):
@@ -90,6 +94,23 @@ def test_share_within_one_point_of_gold(two_models):
     assert scatter.gold.tolist() == [0, 1, 2, 5]
     assert scatter.scores["test/a"].tolist() == [0.1, 0.2, 0.9, 1.1]
     assert data.remarks == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "scatters"),
+    [([0.5] * 4, 0), ([-1.7e308, 1.7e308, 0.0, 1e308], 1), ([5e-324, 0.0, 0.0, 0.0], 1)],
+)
+def test_scores_without_spread_or_at_the_end_of_all_floats(two_models, scores, scatters):
+    path = two_models / "p" / "a" / "StockSTS_predictions.json"
+    held = json.loads(path.read_text())
+    path.write_text(json.dumps({**held, "default": {"test": {"cosine_scores": scores}}}))
+    with warnings.catch_warnings(action="error", category=RuntimeWarning):
+        data = data_of(two_models)
+        shown = page_module._packed(np.array(scores))
+    assert len(data.scatters) == scatters  # without a correlation there is nothing to draw
+    codes = np.frombuffer(base64.b64decode(shown["codes"]), "<u2")
+    assert codes.max() == (65535 if scatters else 0)
+    assert codes.min() == 0
 
 
 def test_exactly_one_point_is_within(two_models, monkeypatch):
@@ -234,7 +255,7 @@ def test_without_predictions_the_remarks_say_so(tmp_path):
     assert "no prediction files here" in data.remarks[0]
     assert (data.compared, data.scatters) == ({}, [])
     page = report_page(data, "command", "1")
-    assert html.escape(data.remarks[0]) in page
+    assert escape(data.remarks[0]) in page
 
 
 def test_predictions_on_another_edition_are_left_out(tmp_path):
@@ -371,7 +392,7 @@ def test_names_do_not_act(page):
     assert "\x1b" not in page
     assert "\u202e" not in page
     shown = "test/</script><script>alert(1)</script><img src=x onerror=alert(2)> & \"'\\x1b[31m"
-    assert html.escape(shown) in page
+    assert escape(shown) in page
     assert any(shown in cell for table in reader.tables for row in table for cell in row)
     assert any(run.startswith(shown) for run in embedded(page)["runs"])
 
@@ -572,11 +593,11 @@ def test_command_line_writes_the_page(folder, tmp_path, capsys):
     assert main(["report", str(folder), "-o", str(output)]) == 0
     assert "wrote" in capsys.readouterr().out
     page = output.read_text("utf-8")
-    assert html.escape(f"mteb-ext report {folder} -o '{output}'") in page
+    assert escape(f"mteb-ext report {folder} -o '{output}'") in page
     assert not any(scatter["texts"] for scatter in embedded(page)["scatters"].values())
     assert main(["report", str(folder), "--texts", "-o", str(output)]) == 0
     page = output.read_text("utf-8")
-    assert html.escape(f"mteb-ext report {folder} --texts -o '{output}'") in page
+    assert escape(f"mteb-ext report {folder} --texts -o '{output}'") in page
     assert all(scatter["texts"] for scatter in embedded(page)["scatters"].values())
 
 

@@ -16,6 +16,7 @@ from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.protocol import QuestionFilter
 from mteb_ext.results.cells import find_runs, load_cells
 from mteb_ext.results.gold import PairGold, QueryGold
+from mteb_ext.results.predictions import find_predictions
 from mteb_ext.results.ties import tie_ranges
 
 RUN = {
@@ -208,8 +209,8 @@ def test_nothing_to_compare(stock, tmp_path):
         DataError, match=r"predictions of 2 models or more\. Models by task: StockSTS: 1"
     ):
         find_runs([tmp_path])
-    with pytest.raises(DataError, match="Did you mean: 'StockSTS'"):
-        find_runs([tmp_path], ["StockSST"])
+    with pytest.raises(DataError, match="Did you mean 'STS12'"):
+        find_runs([tmp_path], ["sts12"])
     with pytest.raises(DataError, match="no predictions of StockRetrieval here; of StockSTS"):
         find_runs([tmp_path], ["StockRetrieval"])
 
@@ -364,3 +365,49 @@ def test_quantised_vectors_have_a_width_that_float_vectors_have_not(tmp_path, no
         write_predictions(tmp_path / name, "WikiQA.sample", held, model=name, data="sample")
         widths[name] = ties_of(tmp_path / name, run=name).width
     assert widths["float"] == 0 < widths["int8"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "meant"),
+    [("mapp", "map"), ("MAP", "map"), ("ndcg_at10", "ndcg_at_10"), ("hit_rate", "hit_rate_at_10")],
+)
+def test_a_metric_that_is_misspelt(metric, meant):
+    with pytest.raises(ProtocolError, match=f"{metric} is no metric of it. Did you mean '{meant}'"):
+        QueryGold(QRELS, None, 10).lists(RUN).values(metric)
+
+
+def test_a_correlation_that_is_misspelt():
+    with pytest.raises(ProtocolError, match="Did you mean 'cosine_pearson'"):
+        PairGold(np.arange(3.0)).similarities({"cosine_scores": [1, 2, 3]}, "cosin_pearson")
+
+
+def test_one_folder_and_one_task_by_themselves(stock, tmp_path):
+    for model in ("a", "b"):
+        write_predictions(tmp_path / model, "StockSTS", PAIRS, model=f"test/{model}")
+    listed = find_runs([tmp_path], ["StockSTS"])
+    assert find_runs(str(tmp_path), "StockSTS") == find_runs(tmp_path, "StockSTS") == listed
+
+
+BAD_FILES = {
+    "empty": ("", "it is damaged: it is empty."),
+    "cut": ('{"default":\n {"te', "it is damaged: it is no JSON from line 2, column 3 on."),
+    "a list": ("[1]", "it does not hold predictions by subset and split."),
+    "no subsets": ('{"default": [1]}', "it does not hold predictions by subset and split."),
+    "no model": ('{"default": {}}', "it does not say whose predictions it holds."),
+    "model null": ('{"mteb_model_meta": {"model_name": null}}', "it does not name its model"),
+    "model empty": ('{"mteb_model_meta": {"model_name": " "}}', "it does not name its model"),
+    "twice": ('{"a": {}, "a": {}}', "it is damaged: a name occurs twice in an object."),
+    "too deep": ("[" * 100_000, "it is damaged: it is nested too deeply."),
+    "no UTF-8": ("\udcff", "it is no UTF-8 text from byte 0 on."),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), BAD_FILES.values(), ids=BAD_FILES)
+def test_a_damaged_prediction_file_is_named_in_plain_words(tmp_path, caplog, content, said):
+    path = tmp_path / "WikiQA_predictions.json"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    assert find_predictions(tmp_path) == []
+    (record,) = caplog.records
+    assert f"{path} is left out" in record.getMessage()
+    assert said in record.getMessage()
+    assert "Error" not in record.getMessage()

@@ -414,9 +414,12 @@ def test_every_task_of_the_package_is_known():
 @pytest.mark.parametrize(
     ("task", "variant", "message"),
     [
-        ("wikiQA", None, "did you mean 'WikiQA'"),
+        ("wikiQA", None, "Did you mean 'WikiQA'"),
         ("STS17", None, "known: .*STS17SemEval"),
-        (None, "clean-242", "did you mean 'clean-237'"),
+        (3, None, "3 is not a task"),
+        (["WikiQA"], None, "is not a task"),
+        (None, 3, "3 is not a published variant"),
+        (None, "clean-242", "Did you mean 'clean-237'"),
         ("WikiQA", "clean-68", "task WikiQA; .*known: no-all-negative-243, clean-237"),
         ("TRECQA", "per-track", "task TRECQA; known: clean-68, raw-95"),
         ("JACSTS", "per-track", "task JACSTS; known: none"),

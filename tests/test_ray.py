@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from test_running import COSINE, COUNT, RANKING, WEIGHTED, found, one_that_kills_its_process, run
 
+import mteb_ext
 from mteb_ext.errors import RunError
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.on_ray import RayCluster, _do, _write
@@ -37,6 +38,9 @@ def test_files_come_back_where_a_worker_does_not_see_the_output_folder(tmp_path,
     assert names == {f"{task}_predictions.json" for task in RANKING}
     assert len(list(store.folder.rglob("*.stamp"))) == 2
     assert len(list(store.folder.rglob("*.log"))) == 2
+    report = mteb_ext.verify_results([store.folder, tmp_path / "predictions"])
+    assert {f.code for f in report.findings if f.level == "error"} == {"sample-data"}
+    assert "run-settings" not in {f.code for f in report.findings}
 
 
 def test_a_cluster_that_does_not_answer():

@@ -568,3 +568,12 @@ def test_the_readers_need_neither_mteb_nor_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_question_folders_that_are_filled_in_part(tmp_path):
+    for name in ("1", "2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "question.txt").write_text("a?")
+    (tmp_path / "2" / "question.txt").unlink()
+    with pytest.raises(DataError, match=r"filled in part: 1/data\.csv is missing, and 2 more\."):
+        readers.read_question_folders(tmp_path)

@@ -70,6 +70,7 @@ def test_filling_again_changes_nothing():
     touched = {
         "listed": lambda: tasks.TASK_LIST,
         "run": lambda: sys.modules["mteb.cli.build_cli"].run,
+        "cards": lambda: sys.modules["mteb.cli.build_cli"].generate_model_card,
         "guard": lambda: mteb.ResultCache._get_unsubmitted_results,
         "collect": lambda: sys.modules["mteb.models.model_meta"]._collect_similar_tasks,
         "benchmark": lambda: mteb.get_benchmark("TANDA-AS2"),

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from mteb_ext.rendering.table import Table, plain_lines, print_framed
-from mteb_ext.rendering.text import interval, number, printable
+from mteb_ext.rendering.text import interval, number, printable, spreadsheet_cell
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,21 @@ from mteb_ext.rendering.text import interval, number, printable
 )
 def test_what_does_not_print_is_shown(text, shown):
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+2", "'=1+2"),
+        ("+a", "'+a"),
+        ("-a", "'-a"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", r"\t=1"),  # no white space is left in front
+        ("a=1", "a=1"),
+    ],
+)
+def test_no_cell_of_a_spreadsheet_is_a_formula(text, cell):
+    assert spreadsheet_cell(text) == cell
 
 
 def test_numbers():

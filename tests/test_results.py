@@ -400,3 +400,29 @@ def test_the_mean_stands_beside_published_means_only_if_it_is_complete(tmp_path)
     write_result(tmp_path, "STS17SemEval", {"test": entries[1:]})
     frame = published_standings(mteb_ext.load_results(tmp_path))
     assert set(frame["variant"]) == {"per-track"}
+
+
+@pytest.mark.parametrize("meta", [{"name": None}, {"name": " "}, {"name": "", "revision": ""}, {}])
+def test_a_model_that_is_named_by_nothing_has_its_folders_names(tmp_path, meta, monkeypatch):
+    path = write_result(tmp_path, "WikiQA", {"test": [WIKIQA]}, model="org/name")
+    path.with_name("model_meta.json").write_text(json.dumps(meta))
+    monkeypatch.chdir(path.parent)
+    for folder in (tmp_path, "."):
+        frame = mteb_ext.load_results(folder)
+        assert (frame["model"][0], frame["revision"][0]) == ("org/name", "1")
+
+
+def test_a_name_that_stands_twice_in_a_result_loses_nothing_in_silence(tmp_path, caplog):
+    path = write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
+    path.write_text(path.read_text().replace('"mrr":', '"map": 0.25, "mrr":'))
+    assert mteb_ext.load_results(tmp_path).empty
+    assert f"{path} is left out: it is damaged: a name occurs twice" in caplog.text
+
+
+def test_no_folder_is_an_error_and_an_empty_one_is_named(tmp_path, caplog):
+    with pytest.raises(mteb_ext.DataError, match="needs the folders"):
+        mteb_ext.load_results()
+    with pytest.raises(mteb_ext.DataError, match="3 is no folder"):
+        mteb_ext.load_results(3)
+    assert mteb_ext.load_results(tmp_path).empty
+    assert f"{tmp_path}: no result files here." in caplog.text

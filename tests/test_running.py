@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import io
 import json
 import os
@@ -35,6 +36,7 @@ from mteb_ext.running.worker import Event
 COSINE, COUNT, WEIGHTED = (
     f"mteb-ext/{name}" for name in ("token-cosine", "word-count", "weighted-word-count")
 )
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"  # a name in mteb's registry
 RANKING = ["WikiQA.sample", "TRECQA.sample"]
 
 
@@ -171,8 +173,8 @@ def test_a_plan_is_read_as_it_was_written(tmp_path):
         (
             ModelSpec(COSINE, revision="1"),
             ModelSpec(
-                COUNT,
-                revision="1",
+                MINILM,
+                revision="8b3219a92973c328a8e22fadcfa821b5dc75636a",
                 trust_remote_code=True,
                 model_kwargs={"n": 1, "x": 0.5, "deep": {"a b": [True, "c"]}},
                 prompts={"query": odd, "WikiQA-query": "b"},
@@ -319,6 +321,31 @@ def test_the_stamp_says_what_made_a_result(folder):
 def test_a_damaged_stamp(tmp_path, content):
     (tmp_path / "a.stamp").write_text(content)
     with pytest.raises(DataError, match=r"a\.stamp is no readable stamp"):
+        read_stamp(tmp_path / "a.stamp")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("task", 5, "its task is 5"),
+        ("protocol", [], r"its protocol is \[\]"),
+        ("seconds", True, "its seconds is True"),
+        ("command", [1], "no texts"),
+        ("libraries", {"mteb": 2}, "no texts"),
+        ("other", 1, "no stamp has a 'other'"),
+    ],
+)
+def test_a_stamp_that_holds_something_else(tmp_path, name, value, said):
+    stamp = {
+        **dict.fromkeys(("task", "dataset_revision", "model_name", "model_revision"), "a"),
+        **dict.fromkeys(("protocol", "protocol_version", "predictions_sha256", "result_sha256")),
+        **{key: {} for key in ("model", "libraries", "hardware", "data_fingerprints")},
+        **{"seconds": 1, "command": []},
+    }
+    (tmp_path / "a.stamp").write_text(json.dumps(stamp))
+    read_stamp(tmp_path / "a.stamp")
+    (tmp_path / "a.stamp").write_text(json.dumps({**stamp, name: value}))
+    with pytest.raises(DataError, match=said):
         read_stamp(tmp_path / "a.stamp")
 
 
@@ -588,13 +615,16 @@ def test_benchmarks_and_tasks_together(folder, capsys):
     [
         (["-t", "WikiQA"], "say what to run"),
         (["-m", COSINE], "say what to run"),
-        (["-m", COSINE, "-t", "WikiQAA"], "Did you mean: 'WikiQA'"),
+        (["-m", COSINE, "-t", "WikiQAA"], "Did you mean 'WikiQA'"),
         (["-m", COSINE, "-b", "TANDA"], "there is no benchmark 'TANDA'"),
         (["-m", COSINE, "-t", "WikiQA", "--eval-subsets", "en"], "no subset 'en'"),
         (["-m", COSINE, COUNT, "-t", "WikiQA", "--name", "a/b"], "one model's"),
         (["-m", "./nowhere", "-t", "WikiQA"], "there is no folder ./nowhere"),
         (["--plan", "nowhere.toml"], "nowhere.toml is no readable plan"),
         (["--plan", "nowhere.toml", "-m", COSINE], "leave -m, -t and -b out"),
+        (["-m", COSINE, "-t", "WikiQA", "--dtype", "float16"], "is all code and has no options"),
+        (["-m", COSINE, "-t", "WikiQA", "--prompt", "query=x"], "is all code and has no options"),
+        (["-m", COSINE, "-t", "WikiQA", "--model-kwargs", '{"a": 1}'], "is all code and has"),
     ],
 )
 def test_wrong_plans(folder, arguments, message, capsys):
@@ -627,7 +657,7 @@ def test_dtype_and_prompts_reach_the_plan(tmp_path):
     path = tmp_path / "plan.toml"
     main(
         [
-            *["run", "-m", COSINE, "-t", "WikiQA", "--save-plan", str(path)],
+            *["run", "-m", MINILM, "-t", "WikiQA", "--save-plan", str(path)],
             *["--dtype", "bfloat16", "--prompt", "query=find: ", "document=", "--batch-size", "4"],
         ]
     )
@@ -811,3 +841,24 @@ def test_processes_find_what_one_does(folder, tmp_path, capsys):
     assert capsys.readouterr().out.count(": map ") == 6
     run(tmp_path / "one", models=models)
     assert found(folder) == found(tmp_path / "one")
+
+
+def test_without_torch_a_run_says_what_is_missing(folder, capsys, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "torch" else find(name, *a)
+    )
+    assert run(folder) == 1
+    assert "a model needs torch, which mteb-core leaves out" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_a_cell_that_was_killed_before_its_result_was_there_is_noted_once(folder):
+    assert run(folder, tasks=["WikiQA.sample"]) == 0
+    place = folder / "results" / "mteb-ext__token-cosine" / "1"
+    noted = (place / "run_settings.jsonl").read_text()
+    (place / "WikiQA.sample.json").unlink()  # which is moved into place last
+    assert run(folder, tasks=["WikiQA.sample"]) == 0
+    assert (place / "run_settings.jsonl").read_text() == noted
+    assert run(folder, "--batch-size", "4", "--overwrite-strategy", "always") == 0
+    assert len((place / "run_settings.jsonl").read_text().splitlines()) == 1 + len(RANKING)

@@ -219,6 +219,20 @@ def test_torch_tensors(dtype, kind):
     np.testing.assert_allclose(score(model, ["a"], ["b"]), [24 / 25], atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["meta", "nested"])
+@pytest.mark.filterwarnings("ignore:.*prototype")
+def test_torch_tensors_without_an_array_of_values(kind):
+    class Odd(ToyEncoder):
+        def encode(self, inputs, **kwargs):
+            rows = sum(len(batch["text"]) for batch in inputs)
+            if kind == "meta":
+                return torch.empty((rows, 2), device="meta")
+            return torch.nested.nested_tensor([torch.ones(i + 1) for i in range(rows)])
+
+    with pytest.raises(ProtocolError, match="a torch tensor that holds no array of numbers"):
+        score(Odd(None), ["a"], ["b"])
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
 def test_very_long_and_very_short_vectors(scale):
     model = ToyEncoder(lambda text: np.array({"a": [3.0, 4.0], "b": [4.0, 3.0]}[text]) * scale)

@@ -365,3 +365,20 @@ def test_the_shipped_registry():
 def test_samples_stand_under_the_upstream_names():
     path = SampleFiles.file("any/repository/commit", "WikiQACorpus/WikiQA-test.tsv")
     assert path.is_file()
+
+
+@pytest.mark.parametrize("kind", ["folder", "loop", "dangling"])
+def test_something_else_in_the_place_of_a_file(pinned, host, kind):
+    pinned.parent.mkdir(parents=True)
+    if kind == "folder":
+        pinned.mkdir()
+    else:
+        pinned.symlink_to(pinned if kind == "loop" else "nowhere")
+    said = "is not a file" if kind == "folder" else "is a link that leads to nothing"
+    with pytest.raises(DataError, match=f"{NAME} {said}"):
+        UpstreamFiles.file(REPOSITORY, NAME)
+    assert host.requests == 0
+    (sources.data_folder() / "mine").symlink_to("mine")
+    with pytest.raises(DataError, match="mine is a link that leads to nothing") as raised:
+        UpstreamFiles.own("mine", "Ask the authors.")
+    assert not isinstance(raised.value, DataNotProvidedError)

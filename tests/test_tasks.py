@@ -16,7 +16,7 @@ from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.data import readers, sources
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import registry
-from mteb_ext.loading import paper_task
+from mteb_ext.lookup import paper_task
 from mteb_ext.plugins import own_tasks
 from mteb_ext.protocol import QuestionFacts
 
@@ -132,7 +132,7 @@ def test_load_dataset_of_subsets(no_data):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("WikiQAA",), "no task 'WikiQAA'.*Did you mean: 'WikiQA'"),
+        (("WikiQAA",), "no task 'WikiQAA'.*Did you mean 'WikiQA'"),
         (("STS12",), "mteb's own task"),
         (("WikiQA", "validation"), r"WikiQA \(validation\): .* train, dev, test"),
         (("JACSTS", "train"), r"JACSTS \(train\): there is no such split; there are test"),

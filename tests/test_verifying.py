@@ -219,7 +219,7 @@ def test_a_model_with_other_options_is_another(made_up, tmp_path):
     options = ("--model-kwargs", '{"side": "left"}')
     for more in ((), options):
         run(out, *more, models=[LETTERS_NAME], tasks=[QUESTIONS])
-    assert codes(out) == set()
+    assert codes(out) == codes(out / "results") == set()
     named = f"{LETTERS_NAME} (side=left)"
     verdicts = {(LETTERS_NAME, "1", QUESTIONS): "verified", (named, "1", QUESTIONS): "verified"}
     assert mteb_ext.verify_results(out).verdicts == verdicts
@@ -304,7 +304,7 @@ def missing_subset(folder):
 def removed_language(folder):
     path = result_of(folder)
     edit(path, lambda c: entry(c, "b")["languages"].remove("deu-Latn"))
-    return path, "other-languages", "are 'eng-Latn', and eng-Latn, deu-Latn in"
+    return path, "other-languages", "'eng-Latn' in test, b, not 'eng-Latn', 'deu-Latn'."
 
 
 def no_revision(folder):
@@ -475,8 +475,12 @@ def test_predictions_of_pairs_that_do_not_fit(folder, scores):
 
 
 def test_two_kinds_of_similarity_in_one_file(folder):
-    edit(predictions_of(folder), lambda c: c["a"]["test"].update(similarity_scores=[0.1] * 12))
-    assert "unfit-predictions" in codes(folder)
+    def add(content):
+        scores = content["a"]["test"]
+        scores["similarity_scores"] = scores["cosine_scores"]
+
+    edit(predictions_of(folder), add)
+    assert codes(folder) == {"changed-predictions", "unfit-predictions"}
 
 
 def test_predictions_of_a_part(folder):
@@ -843,6 +847,14 @@ def test_the_command_shows_verdicts_and_findings(folder, capsys):
     captured = capsys.readouterr()
     assert "7 verified, 0 unverified, 1 failed." in captured.out
     assert captured.err.splitlines() == ["mteb-ext: 1 files have errors."]
+
+
+def test_notes_that_are_alike_share_a_line(folder, capsys):
+    for stamp in folder.rglob("*.stamp"):
+        stamp.unlink()
+    assert main(["verify", str(folder)]) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "no-stamp" in line]
+    assert " and 7 more " in line
 
 
 def test_json_for_programs(folder, capsys):

@@ -11,13 +11,15 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from mteb_ext.data.json_files import read_json
 from mteb_ext.errors import DataError, ProtocolError
 
 if TYPE_CHECKING:
     from mteb.models import ModelMeta
 
+MODEL = "mteb_model_meta"
 NAMELESS = "no_model_name"  # how mteb calls a model that was not loaded by its name
 OURS = "mteb_ext"
 
@@ -33,14 +35,23 @@ def read_predictions(path: Path) -> dict[str, Any]:
         DataError: If it is missing or damaged.
     """
     try:
-        predictions: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        predictions["mteb_model_meta"]["model_name"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        predictions = read_json(path)
+        _check_form(predictions)
+    except DataError as error:
         raise DataError(
-            f"{path} is no readable prediction file ({type(error).__name__}: {error}). Remove it, "
-            "and run again with --overwrite-strategy always."
+            f"{path} is no readable prediction file: {error} Remove it, and run again with "
+            "--overwrite-strategy always."
         ) from error
-    return predictions
+    return cast(dict[str, Any], predictions)
+
+
+def _check_form(predictions: object) -> None:
+    if not isinstance(predictions, dict) or not all(
+        isinstance(part, dict) for part in predictions.values()
+    ):
+        raise DataError("it does not hold predictions by subset and split.")
+    if "model_name" not in predictions.get(MODEL, {}):
+        raise DataError("it does not say whose predictions it holds.")
 
 
 def dataset_revision(predictions: Mapping[str, Any]) -> str | None:
@@ -62,8 +73,8 @@ def check_predictions(path: Path, meta: ModelMeta, revision: str, split: str, su
     if not path.exists():
         return
     held = read_predictions(path)
-    name = held["mteb_model_meta"]["model_name"]
-    same = held["mteb_model_meta"] == {"model_name": meta.name, "revision": meta.revision}
+    name = held[MODEL]["model_name"]
+    same = held[MODEL] == {"model_name": meta.name, "revision": meta.revision}
     nameless = str(meta.name).startswith(NAMELESS) and split in held.get(subset, {})
     if not same or nameless:
         raise ProtocolError(
@@ -82,7 +93,7 @@ def write_predictions(
 ) -> None:
     """Add the predictions of a subset and split to a file, as a whole or not at all."""
     held = read_predictions(path) if path.exists() else {}
-    held["mteb_model_meta"] = {"model_name": meta.name, "revision": meta.revision}
+    held[MODEL] = {"model_name": meta.name, "revision": meta.revision}
     held[OURS] = {"dataset_revision": revision}
     held.setdefault(subset, {})[split] = scores
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from datasets import Dataset, DatasetDict
 from mteb.abstasks.sts import AbsTaskSTS
+from mteb.models import CrossEncoderProtocol, EncoderProtocol
 
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
 from mteb_ext.data.records import Pairs
@@ -99,7 +100,17 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         subsets_to_run: list[str] | None = None,
         **kwargs: Any,
     ) -> Mapping[str, Any]:
-        """Evaluate the subsets that the split has."""
+        """Evaluate the subsets that the split has.
+
+        Raises:
+            ProtocolError: If the model is neither encoder nor cross-encoder.
+        """
+        if not isinstance(model, (EncoderProtocol, CrossEncoderProtocol)):
+            raise ProtocolError(
+                f"{self.metadata.name}: {model.mteb_model_meta.name} ranks documents, and gives a "
+                "pair of texts no score. An STS task takes encoders and cross-encoders; of this "
+                "package's models, mteb-ext/token-cosine and mteb-ext/sentence-bleu."
+            )
         chosen = self.hf_subsets if subsets_to_run is None else subsets_to_run
         present = [subset for subset in chosen if subset in self.subsets(split)]
         return super().evaluate(model, split, present, **kwargs)

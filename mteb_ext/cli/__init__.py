@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from mteb_ext.cli import compare, new, report, run, tasks, verify
+from mteb_ext.cli import compare, leaderboard, new, report, run, tasks, verify
 from mteb_ext.cli.output import NAME, console, discard_output, print_error
 from mteb_ext.errors import MtebExtError
 
@@ -31,8 +31,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parsed.command(parsed)
     except BrokenPipeError:  # 'mteb-ext tasks | head -1' has read enough
         discard_output()
-    except (MtebExtError, OSError) as error:
+    except MtebExtError as error:
         print_error(str(error))
+        return 1
+    except OSError as error:
+        if error.filename is not None:
+            print_error(f"{error.filename}: {error.strerror}. Look at it, or name another.")
+        else:  # it is what was being printed
+            reason = error.strerror or error
+            print_error(f"the output cannot be written: {reason}. Send it elsewhere.")
+            discard_output()
         return 1
     except KeyboardInterrupt:
         print_error("interrupted")
@@ -48,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         "--version", action=_Version, nargs=0, help="print the package's version and mteb's"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (tasks, run, report, compare, verify, new):
+    for module in (tasks, run, verify, report, compare, leaderboard, new):
         module.add_commands(commands)
     return parser
 

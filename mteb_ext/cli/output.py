@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from mteb_ext.errors import MtebExtError
 from mteb_ext.rendering.text import printable
 
 if TYPE_CHECKING:
@@ -20,12 +21,30 @@ NAME = "mteb-ext"
 
 
 def print_text(text: str, path: Path | None) -> None:
-    """Write text to a file, or print it."""
+    """Write text to a file, or print it.
+
+    Raises:
+        MtebExtError: If the file cannot be written.
+    """
     if path is None:
         print(text, end="")
     else:
-        path.write_text(text, encoding="utf-8")
+        write_file(path, text)
         print_line(f"wrote {path}")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file.
+
+    Raises:
+        MtebExtError: If it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MtebExtError(
+            f"{path} cannot be written: {error.strerror}. Make its folder, or name another file."
+        ) from error
 
 
 def print_tables(tables: Iterable[Table], path: Path | None = None) -> None:
@@ -78,7 +97,7 @@ def console() -> Iterator[None]:
 
 
 def discard_output() -> None:
-    """Send what is still to be written nowhere: its reader has gone away."""
+    """Send what is still to be written nowhere: nobody can take it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

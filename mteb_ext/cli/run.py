@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import re
 import sys
@@ -11,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mteb_ext.cli.output import print_error, print_line
+from mteb_ext.cli.output import print_error, print_line, write_file
 from mteb_ext.errors import RunError
 from mteb_ext.running.folders import KINDS
 from mteb_ext.running.plan import STRATEGIES, Cell, Options, Plan, shard, units
@@ -187,13 +188,14 @@ def _run(arguments: argparse.Namespace) -> None:
     plan = _plan(arguments)
     cells = cells_of(plan)
     if arguments.save_plan:
-        _write(arguments.save_plan, write_plan(plan))
+        write_file(arguments.save_plan, write_plan(plan))
         return
     predictions = arguments.prediction_folder
     store = Store(arguments.output_folder.absolute(), predictions and predictions.absolute())
     if arguments.dry_run:
         _show(plan, _chosen(cells, arguments.shard), store)
         return
+    _check_torch()
     store.check()
     _do(plan, _chosen(cells, arguments.shard), store, arguments)
 
@@ -207,6 +209,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         if arguments.model or arguments.tasks or arguments.benchmarks:
             raise RunError("--plan names models and tasks already: leave -m, -t and -b out.")
         plan = read_plan(arguments.plan)
+        _check_trust(plan, trusted=arguments.trust_remote_code)
         return replace(plan, models=with_distinct_names(plan.models))
     tasks = [*arguments.tasks, *tasks_of_benchmarks(arguments.benchmarks)]
     if not arguments.model or not tasks:
@@ -222,6 +225,30 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         arguments.predictions,
     )
     return Plan(with_distinct_names(models), tuple(dict.fromkeys(tasks)), options)
+
+
+def _check_torch() -> None:
+    """See that models can be run at all.
+
+    Raises:
+        RunError: If mteb is installed without what models need.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise RunError("a model needs torch, which mteb-core leaves out: pip install mteb.")
+
+
+def _check_trust(plan: Plan, *, trusted: bool) -> None:
+    """See that whoever runs a plan agrees to run code: a plan file may be anybody's.
+
+    Raises:
+        RunError: If the plan asks for it, and the command line does not.
+    """
+    asking = [model.model for model in plan.models if model.trust_remote_code]
+    if asking and not trusted:
+        raise RunError(
+            f"the plan wants to run code that comes with {', '.join(asking)}. Look at it, and say "
+            "--trust-remote-code beside --plan to run it."
+        )
 
 
 def _model(name: str, arguments: argparse.Namespace) -> ModelSpec:
@@ -329,10 +356,3 @@ def _show(plan: Plan, cells: Sequence[Cell], store: Store) -> None:
     total = duration(sum(cell.cost for cell in left) * (measured or 1))
     how = f"by what {len(took)} cells took here" if measured else "on 2 CPU cores"
     print_line(f"{len(cells)} cells; what is not finished takes about {total} {how}.")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}.") from error

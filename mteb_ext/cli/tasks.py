@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.cli.output import print_line, print_tables
+from mteb_ext.errors import MtebExtError
 
 if TYPE_CHECKING:
+    from mteb.abstasks import AbsTask
+
     from mteb_ext.bases import PaperTask
     from mteb_ext.cli.parsing import Commands
 
@@ -24,11 +27,13 @@ def add_commands(commands: Commands) -> None:
 
 
 def _list_tasks(_: argparse.Namespace) -> None:
-    import mteb
-
     from mteb_ext.bases import PaperTask
+    from mteb_ext.environment import DISABLE, is_set
     from mteb_ext.plugins import own_tasks, plugin_tasks
     from mteb_ext.rendering.table import Table
+
+    if is_set(DISABLE):
+        raise MtebExtError(f"{DISABLE} is set, which turns all of these tasks off: unset it.")
 
     rows = [
         (
@@ -40,10 +45,17 @@ def _list_tasks(_: argparse.Namespace) -> None:
             "public" if task.metadata.is_public else "on request",
         )
         for task in (*own_tasks(), *plugin_tasks())
-        if type(mteb.get_task(task.metadata.name)) is task  # its name may be another task's
+        if _is_registered(task)
     ]
     columns = ("task", "type", "headline", "languages", "splits", "data")
     print_tables([Table("", columns, rows)])
+
+
+def _is_registered(task: type[AbsTask]) -> bool:
+    """Whether mteb knows it: its name may be another task's."""
+    import mteb
+
+    return type(mteb.get_task(task.metadata.name)) is task
 
 
 def _fetch(arguments: argparse.Namespace) -> None:
@@ -66,7 +78,7 @@ def _fetch_split(task: type[PaperTask], split: str, *, must: bool) -> None:
         return
     fetched = [size for path, size in _files_here().items() if path not in before]
     how = f"fetched {len(fetched)} files, {sum(fetched):,} bytes" if fetched else "here"
-    rows = _counted([content for content, _ in loaded])
+    rows = _counted(task, split, [content for content, _ in loaded])
     print_line(f"{name} {split}: {how}; {rows}; {_checked(task, {r for _, r in loaded})}")
 
 
@@ -78,14 +90,19 @@ def _files_here() -> dict[str, int]:
     return {key: path.stat().st_size for key, path in paths.items() if path.is_file()}
 
 
-def _counted(contents: list[Any]) -> str:
-    from mteb_ext.data.records import Pairs
+def _counted(task: type[PaperTask], split: str, contents: list[Any]) -> str:
+    """How many rows count by the protocol, and how many the files hold where these are more."""
+    from mteb_ext.protocol import RankingProtocol
 
-    if all(isinstance(content, Pairs) for content in contents):
+    if not isinstance(task.protocol, RankingProtocol):
         return f"{sum(map(len, contents)):,} pairs"
+    keep = task.protocol.keep_in(split)
     questions = [question for content in contents for question in content]
-    n_rows = sum(map(len, questions))
-    return f"{len(questions):,} questions, {n_rows:,} candidates"
+    kept = [question for question in questions if keep.keeps(question.labels)]
+    shown = f"{len(kept):,} questions, {sum(map(len, kept)):,} candidates"
+    if len(kept) == len(questions):
+        return shown
+    return f"{shown} (of {len(questions):,} and {sum(map(len, questions)):,} in the files)"
 
 
 def _checked(task: type[PaperTask], revisions: set[str]) -> str:
@@ -100,7 +117,7 @@ def _checked(task: type[PaperTask], revisions: set[str]) -> str:
 
 def _paper_tasks(names: Sequence[str] = ()) -> list[type[PaperTask]]:
     from mteb_ext.bases import PaperTask
-    from mteb_ext.loading import paper_task
+    from mteb_ext.lookup import paper_task
     from mteb_ext.plugins import own_tasks
 
     if names:

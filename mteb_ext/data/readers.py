@@ -13,17 +13,17 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import math
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mteb_ext.data.json_files import parse_json
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import DataError
 
@@ -97,6 +97,7 @@ def read_question_folders(folder: Path) -> list[Question]:
     names = [p.name for p in folder.iterdir() if p.is_dir() and re.fullmatch("[0-9]+", p.name)]
     if not names:
         raise DataError(f"{folder} holds no folders 1, 2, …, one a query")
+    _check_filled(folder, names)
     pool: dict[tuple[str, int], str] = {}
     questions = []
     for name in sorted(names, key=int):
@@ -110,6 +111,15 @@ def read_question_folders(folder: Path) -> list[Question]:
             seen[candidate] += 1
         questions.append(Question(name, text, ids, candidates, labels))
     return questions
+
+
+def _check_filled(folder: Path, names: Iterable[str]) -> None:
+    files = [f"{name}/{file}" for name in names for file in ("question.txt", "data.csv")]
+    if lacking := sorted(name for name in files if not (folder / name).is_file()):
+        raise DataError(
+            f"{folder} is filled in part: {lacking[0]} is missing, and {len(lacking) - 1} more. "
+            "Each of the folders 1, 2, … holds question.txt and data.csv: copy the others too."
+        )
 
 
 def _read_candidate_questions(path: Path) -> tuple[list[str], list[int]]:
@@ -178,11 +188,11 @@ def read_json_questions(path: Path) -> list[Question]:
     questions = []
     for number, line in _numbered_lines(path):
         try:
-            row = json.loads(line, object_pairs_hook=_object)
+            row = parse_json(line)
             text, candidates = row["question"], row["candidates"]
             sentences = [candidate["sentence"] for candidate in candidates]
             labels = [candidate["label"] for candidate in candidates]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{path}, line {number} is no question with candidates: "
                 f"{type(error).__name__}: {error}"
@@ -194,12 +204,6 @@ def read_json_questions(path: Path) -> list[Question]:
         ids = [f"{number}/{i:04d}" for i in range(len(labels))]
         questions.append(Question(str(number), text, ids, sentences, labels))
     return questions
-
-
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(members)) != len(members):
-        raise ValueError("a name occurs twice in an object")
-    return found
 
 
 def read_asnq(path: Path) -> Iterator[tuple[str, str, int]]:
@@ -453,7 +457,7 @@ def _content(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype|html)", content, re.IGNORECASE):
         raise DataError(f"{path} is a web page, not the data file: the download went wrong")
     return content

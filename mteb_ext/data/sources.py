@@ -90,6 +90,7 @@ class UpstreamFiles:
             )
         path = data_folder() / key
         if not path.is_file():
+            _check_absent(path)
             _fetch(key)
         elif _sha256(path) != registry()[key]:
             raise DataError(
@@ -122,8 +123,20 @@ class SampleFiles:
 
 def _existing(path: Path, how_to_get: str) -> Path:
     if not path.exists():
+        _check_absent(path)
         raise DataNotProvidedError(f"{path} does not exist. {how_to_get}")
     return path
+
+
+def _check_absent(path: Path) -> None:
+    """See that a path that holds no data is free.
+
+    Raises:
+        DataError: If something else stands there.
+    """
+    if os.path.lexists(path):
+        what = "a link that leads to nothing" if path.is_symlink() else "not a file"
+        raise DataError(f"{path} is {what}. Remove it, or put the file there.")
 
 
 def data_folder() -> Path:

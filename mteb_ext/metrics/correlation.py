@@ -60,7 +60,14 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
         UndefinedMetricError: As for `pearson`.
     """
     x, y = checked_pairs(x, y)
-    return float(pearson_of_rows(rankdata(x), rankdata(y)))
+    return float(pearson_of_rows(_ranks(x), _ranks(y)))
+
+
+def _ranks(values: Numbers) -> Numbers:
+    # scipy from 1.18 on gives ranks in the type of the values, and float16 ends at 2048.
+    narrow = values.dtype.itemsize < 8
+    ranks: Numbers = rankdata(values.astype(np.float64) if narrow else values)
+    return ranks
 
 
 def pearson_of_rows(x: Numbers, y: Numbers) -> _Float:

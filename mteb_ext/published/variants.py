@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
 from mteb_ext.errors import DataError, ProtocolError
+from mteb_ext.names import did_you_mean
 
 _STS17_TRACKS = ("1-ar-ar", "2-ar-en", "3-es-es", "4a-es-en", "4b-es-en", "5-en-en")
 _WMT17_PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
@@ -123,8 +123,8 @@ def check_task(task: str) -> None:
     Raises:
         ProtocolError: The task is not in `TASKS`.
     """
-    if task not in TASKS:
-        raise ProtocolError(f"{task!r} is not a task of mteb_ext; {_offer(task, TASKS)}")
+    if not isinstance(task, str) or task not in TASKS:
+        raise ProtocolError(f"{task!r} is not a task of mteb_ext; {_offer(str(task), TASKS)}")
 
 
 def find_variant(variant: str, task: str | None = None) -> Variant:
@@ -140,18 +140,17 @@ def find_variant(variant: str, task: str | None = None) -> Variant:
     if task is not None:
         check_task(task)
     known = [v.id for v in _VARIANTS if task is None or task in v.subsets]
-    if variant not in known:
+    if not isinstance(variant, str) or variant not in known:
         owner = f"task {task}" if task else "any task"
         raise ProtocolError(
-            f"{variant!r} is not a published variant of {owner}; {_offer(variant, known)}"
+            f"{variant!r} is not a published variant of {owner}; {_offer(str(variant), known)}"
         )
     return VARIANTS[variant]
 
 
 def _offer(name: str, known: Iterable[str]) -> str:
     names = list(known)
-    close = [f"did you mean {match!r}?" for match in difflib.get_close_matches(name, names, n=1)]
-    return " ".join([*close, f"known: {', '.join(names) or 'none'}"])
+    return f"known: {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
 
 
 def scores_by_variant(

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.rendering.table import Table
-from mteb_ext.rendering.text import interval, metric_name, number, p_value, printable
+from mteb_ext.rendering.text import (
+    interval,
+    metric_name,
+    number,
+    p_value,
+    printable,
+    spreadsheet_cell,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,7 +288,8 @@ def _html_cells(cells: Sequence[str], tag: str) -> str:
 
 def to_csv(compared: Compared) -> str:
     """Every difference, with all digits: the frame of pairs."""
-    return str(compared.pairs.map(_printable).to_csv(index=False))
+    cells = compared.pairs.map(lambda v: spreadsheet_cell(v) if isinstance(v, str) else v)
+    return str(cells.to_csv(index=False))
 
 
 def to_json(compared: Compared) -> str:

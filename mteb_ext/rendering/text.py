@@ -19,6 +19,12 @@ def printable(text: str) -> str:
     )
 
 
+def spreadsheet_cell(text: str) -> str:
+    """The text as a cell of a CSV file: a spreadsheet takes it for text, and for no formula."""
+    shown = printable(text)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number to so many decimals; nothing for nan."""
     return "" if math.isnan(value) else f"{value:.{digits}f}"

@@ -21,19 +21,27 @@ def verify_tables(report: VerifyReport) -> Iterator[Table]:
     counts = Counter(report.verdicts.values())
     summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict))
     yield Table("Results", ("model", "revision", "task", "verdict"), verdicts, [f"{summary}."])
-    findings = [
-        (f.level, f.code, str(f.file), f"{f.reason} {f.remedy}")
-        for f in report.findings
-        if f.level != "submission"
-    ]
+    findings = [*_finding_rows(report)]
     if findings:
-        yield Table(
-            "Findings", ("level", "code", "file", "what was found, and what to do"), findings
-        )
-    rows = list(_submission_rows(report))
-    if rows:
-        columns = ("code", "results", "why, and what to do")
-        yield Table("Not for mteb's own repository of results", columns, rows)
+        columns = ("level", "code", "file", "what was found, and what to do")
+        yield Table("Findings", columns, findings)
+    submission = [*_submission_rows(report)]
+    if submission:
+        of_kinds = ("code", "results", "why, and what to do")
+        yield Table("Not for mteb's own repository of results", of_kinds, submission)
+
+
+def _finding_rows(report: VerifyReport) -> Iterator[tuple[str, str, str, str]]:
+    """The findings, a row each; notes that are alike share one."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for f in report.findings:
+        if f.level != "submission":
+            apart = () if f.level == "note" else (str(f.file),)
+            key = (f.level, f.code, f"{f.reason} {f.remedy}", *apart)
+            rows.setdefault(key, []).append(str(f.file))
+    for (level, code, text, *_), files in rows.items():
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        yield level, code, files[0] + more, text
 
 
 def _submission_rows(report: VerifyReport) -> Iterator[tuple[str, str, str]]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +14,13 @@ from mteb.abstasks.retrieval import AbsTaskRetrieval
 
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError, OfflineError
+from mteb_ext.lookup import find_task
 from mteb_ext.results.gold import TYPES, PairGold, QueryGold, RankedLists, load_gold
 from mteb_ext.results.predictions import Predictions, find_predictions
 from mteb_ext.results.summary import label_runs
-from mteb_ext.results.tasks import find_task, known_task
+from mteb_ext.results.tasks import known_task
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mteb.abstasks import AbsTask
     from numpy.typing import NDArray
 
@@ -88,8 +88,8 @@ class Cell:
 
 
 def find_runs(
-    folders: Sequence[str | Path],
-    names: Sequence[str] = (),
+    folders: str | Path | Sequence[str | Path],
+    names: str | Sequence[str] = (),
     *,
     fewest: int = 2,
     types: Collection[str] = tuple(TYPES),
@@ -111,6 +111,8 @@ def find_runs(
     Raises:
         DataError: If a folder or a named task does not exist, or nothing is left.
     """
+    folders = [folders] if isinstance(folders, (str, Path)) else folders
+    names = [names] if isinstance(names, str) else names
     where = ", ".join(map(str, folders))
     files = find_predictions(*folders)
     if not files:

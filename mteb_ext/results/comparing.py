@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from mteb_ext.metrics.comparison import (
     compare_means_of,
     letters,
 )
+from mteb_ext.names import did_you_mean
 from mteb_ext.published import VARIANTS, load_published
 from mteb_ext.results.cells import Cell, find_runs, load_cells
 from mteb_ext.results.gold import PairGold, QueryGold, correlation_metric
@@ -91,8 +91,8 @@ class Compared:
 
 
 def compare_runs(
-    folders: Sequence[str | Path],
-    names: Sequence[str] = (),
+    folders: str | Path | Sequence[str | Path],
+    names: str | Sequence[str] = (),
     *,
     metric: str | None = None,
     baseline: str | None = None,
@@ -298,9 +298,8 @@ def _check_baseline(baseline: str, found: Mapping[str, Mapping[str, Predictions]
         {n for files in found.values() for run, f in files.items() for n in (run, f.model)}
     )
     if baseline not in known:
-        close = difflib.get_close_matches(baseline, known, n=3, cutoff=0.4)
-        hint = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(known)}."
-        raise DataError(f"no model {baseline!r} has predictions here. {hint}")
+        hint = did_you_mean(baseline, known, cutoff=0.4) or f" There are {', '.join(known)}."
+        raise DataError(f"no model {baseline!r} has predictions here.{hint}")
 
 
 def _index(baseline: str, split: _Split) -> int:

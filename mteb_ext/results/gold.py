@@ -17,6 +17,7 @@ from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.metrics.graded import graded_ndcg
 from mteb_ext.metrics.ranking import Ranking, TieOrder
 from mteb_ext.metrics.significance import Method
+from mteb_ext.names import did_you_mean
 from mteb_ext.protocol import QuestionFilter
 
 if TYPE_CHECKING:
@@ -34,6 +35,15 @@ _SIMILARITIES = {
 }
 _CORRELATION = re.compile(r"(?:(cosine|manhattan|euclidean)_)?(pearson|spearman)")
 _RANKING = re.compile(r"(map|mrr|ndcg|precision|recall|hit_rate)(?:_at_(\d+))?(?:_(.+))?")
+_CORRELATIONS = [
+    f"{similarity}{coefficient}"
+    for similarity in ("", "cosine_", "manhattan_", "euclidean_")
+    for coefficient in ("pearson", "spearman")
+]
+_RANKINGS = (
+    *("map", "mrr", "ndcg", "map_at_10", "mrr_at_10", "ndcg_at_10", "precision_at_1"),
+    *("precision_at_5", "precision_at_10", "recall_at_10", "recall_at_100", "hit_rate_at_10"),
+)
 _NEEDS_CUTOFF = frozenset({"precision", "recall", "hit_rate"})
 
 
@@ -45,7 +55,7 @@ def correlation_metric(metric: str) -> tuple[str, Method]:
     """
     match = _CORRELATION.fullmatch(metric)
     if match is None:
-        raise ProtocolError(f"{metric} is no correlation.")
+        raise ProtocolError(f"{metric} is no correlation.{did_you_mean(metric, _CORRELATIONS)}")
     return match[1] or "", "pearson" if match[2] == "pearson" else "spearman"
 
 
@@ -210,7 +220,7 @@ class RankedLists:
         name, k, questions = match.groups() if match else ("", None, None)
         unknown = match is None or (questions or "") not in {"", *self.gold.sets}
         if unknown or (k is None and name in _NEEDS_CUTOFF) or k == "0":
-            raise ProtocolError(f"{metric} is no metric of it.")
+            raise ProtocolError(f"{metric} is no metric of it.{did_you_mean(metric, _RANKINGS)}")
         if self.gold.candidates is None and (k is None or int(k) > self.gold.depth):
             raise ProtocolError(
                 f"{metric} looks deeper than its predictions, which hold {self.gold.depth:,} "

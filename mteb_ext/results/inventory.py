@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.errors import DataError
+from mteb_ext.lookup import find_task
 from mteb_ext.results.findings import Finding
 from mteb_ext.results.predictions import read_file
 from mteb_ext.results.reading import (
@@ -33,7 +34,6 @@ from mteb_ext.results.stamps import (
     predictions_of_result,
     read_stamp,
 )
-from mteb_ext.results.tasks import find_task
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +97,11 @@ class PageData:
 
 
 def page_data(
-    results: pd.DataFrame, folders: Sequence[str | Path], *, texts: bool = False
+    results: pd.DataFrame,
+    folders: Sequence[str | Path],
+    *,
+    texts: bool = False,
+    left_out: Collection[tuple[str, str, str]] = (),
 ) -> PageData:
     """Compute all that the page shows.
 
@@ -107,6 +111,7 @@ def page_data(
             damaged, or of other data, and the remarks say so.
         texts: Take the texts of pairs and queries along. Those of a task that is not public never
             are.
+        left_out: Model, revision and task of prediction files that nothing is to be made from.
 
     Raises:
         DataError: If a folder does not exist.
@@ -114,7 +119,7 @@ def page_data(
     import pandas as pd
 
     ranked = over_models(headlines(results))
-    parts = _FromPredictions(_values(results), texts=texts)
+    parts = _FromPredictions(_values(results), texts, left_out)
     parts.add_all(folders)
     return PageData(
         ranked,
@@ -193,6 +198,7 @@ class _FromPredictions:
 
     values: Mapping[tuple[str, ...], float]
     texts: bool
+    left_out: Collection[tuple[str, str, str]]
     compared: dict[str, Compared] = field(default_factory=dict)
     scatters: list[Scatter] = field(default_factory=list)
     rescaled: list[tuple[Any, ...]] = field(default_factory=list)
@@ -208,7 +214,14 @@ class _FromPredictions:
         except DataError as error:
             self._remark(f"What needs prediction files is left out. {error}")
             return
-        for name, files in found.items():
+        for name, runs in found.items():
+            files = {
+                run: file
+                for run, file in runs.items()
+                if (file.model, file.revision, name) not in self.left_out
+            }
+            if not files:
+                continue
             try:
                 cells = load_cells(name, files)
                 for cell in cells:
@@ -229,11 +242,11 @@ class _FromPredictions:
         rows = dict(zip(cell.files, cell.scores(main), strict=True))
         if isinstance(cell.gold, PairGold):
             gold = cell.gold.score
+            correlate = COEFFICIENTS[correlation_metric(main)[1]]
+            values = {run: correlate(scores, gold) for run, scores in rows.items()}  # if any varies
             pair_texts = _pair_texts(cell) if with_texts else ()
             self.scatters.append(Scatter(*where, gold, rows, pair_texts))
             self.rescaled += _rescaled(cell, gold, rows)
-            correlate = COEFFICIENTS[correlation_metric(main)[1]]
-            values = {run: correlate(scores, gold) for run, scores in rows.items()}
         else:
             self.distribution += _distribution(cell, main, rows)
             self.ties += ties_of(cell)
@@ -276,11 +289,16 @@ def rescale(scores: NDArray[np.float64], bottom: float, top: float) -> NDArray[n
         bottom: The scale's lowest rating.
         top: Its highest.
     """
-    smallest, largest = scores.min(), scores.max()
-    rescaled: NDArray[np.float64] = bottom + (top - bottom) * (scores - smallest) / (
-        largest - smallest
-    )
-    return rescaled
+    return bottom + (top - bottom) * shares(scores)
+
+
+def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where values lie between the smallest, 0, and the largest, 1; all 0 where they are equal."""
+    if not values.any():
+        return values
+    values = np.ldexp(values, -np.frexp(np.abs(values).max())[1])  # no difference can overflow
+    found: NDArray[np.float64] = (values - values.min()) / (np.ptp(values) or 1.0)
+    return found
 
 
 def _distribution(

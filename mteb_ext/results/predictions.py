@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mteb_ext.bases.predictions import dataset_revision, read_predictions
+from mteb_ext.bases.predictions import MODEL, OURS, dataset_revision, read_predictions
 from mteb_ext.errors import DataError
 from mteb_ext.results.reading import PREDICTIONS, files_below, storable
 from mteb_ext.results.stamps import SUFFIX, Place, file_sha256, read_stamp, stamp_of_predictions
 
 logger = logging.getLogger(__name__)
 
-_NOT_SUBSETS = frozenset({"mteb_model_meta", "mteb_ext"})
+_NOT_SUBSETS = frozenset({MODEL, OURS})
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ def read_file(path: Path) -> Predictions:
     """
     content = read_predictions(path)
     scores = {name: part for name, part in content.items() if name not in _NOT_SUBSETS}
-    if not all(isinstance(by_split, dict) for by_split in scores.values()):
-        raise DataError("it does not hold predictions by subset and split.")
-    meta = content["mteb_model_meta"]
+    meta = content[MODEL]
+    if not (isinstance(meta["model_name"], str) and meta["model_name"].strip()):
+        raise DataError(f"it does not name its model, but {meta['model_name']!r}.")
     return Predictions(
         path,
         path.name.removesuffix(PREDICTIONS),
-        storable(str(meta["model_name"])),
+        storable(meta["model_name"]),
         str(meta.get("revision")),
         dataset_revision(content),
         scores,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
@@ -13,6 +12,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.data import json_files
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.results.tasks import PAPERS, edition, known_task, pairs_in, subsets_of
 
@@ -75,13 +75,18 @@ def load_results(*folders: str | Path) -> pd.DataFrame:
         in its own order.
 
     Raises:
-        DataError: If a folder does not exist.
+        DataError: If a folder does not exist, or none is named.
     """
     import pandas as pd
 
+    if not folders:
+        raise DataError("load_results needs the folders to look in, such as 'results'.")
     rows: list[dict[str, Any]] = []
     model, task = cache(model_of), cache(known_task)  # each is named once if there is a fault
-    for path in result_paths(*folders):
+    paths = result_paths(*folders)
+    if not paths:
+        logger.warning("%s: no result files here.", ", ".join(map(str, folders)))
+    for path in paths:
         try:
             result = ResultFile.read(path)
             rows += list(result.rows(*model(path.parent), task(result.task)))  # all or none
@@ -136,6 +141,9 @@ def files_below(
         DataError: If a folder does not exist.
     """
     seen: set[tuple[int, int]] = set()
+    for folder in folders:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise DataError(f"{folder!r} is no folder: name folders one by one, as text or paths.")
     return sorted(path for folder in folders for path in _below(Path(folder), seen, unreadable))
 
 
@@ -178,15 +186,10 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
         DataError: If it cannot be read, is larger than a result can be, or is not JSON.
     """
     try:
-        if path.stat().st_size > _LARGEST:
-            raise DataError(f"it is larger than {_LARGEST >> 20} MB, and no result file is.")
-        return json.loads(path.read_text("utf-8"), parse_int=float)
-    except OSError as error:
-        raise DataError(f"it cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:
+        return json_files.read_json(path, parse_int=float, largest=_LARGEST)
+    except DataError as error:
         raise DataError(
-            f"it is damaged ({type(error).__name__}: {error}). A run that was killed may have left "
-            "it so; remove it and run again."
+            f"{error} A run that was killed may have left it so; remove it and run again."
         ) from error
 
 
@@ -397,8 +400,12 @@ def identity_of(folder: Path) -> tuple[str, str, str]:
 
     A damaged file is named by a logged warning.
     """
+    from mteb_ext.bases.predictions import NAMELESS
+
+    folder = folder.absolute()
     revision_folder = folder.parent.parent if folder.parent.name == _EXPERIMENTS else folder
-    by_folder = (revision_folder.parent.name.replace("__", "/"), revision_folder.name)
+    model = revision_folder.parent.name.replace("__", "/")
+    by_folder = (model or NAMELESS, revision_folder.name or NAMELESS)
     path = folder / MODEL_META
     meta: dict[str, Any] = {}
     if path.exists():
@@ -407,7 +414,7 @@ def identity_of(folder: Path) -> tuple[str, str, str]:
         except DataError as error:
             logger.warning("%s is left out, and its folders' names are taken: %s", path, error)
     name, revision = (
-        value if isinstance(value, str) else other
+        value if isinstance(value, str) and value.strip() else other
         for value, other in zip((meta.get("name"), meta.get("revision")), by_folder, strict=True)
     )
     options = meta.get("experiment_kwargs")

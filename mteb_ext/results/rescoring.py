@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError, UndefinedMetricError
+from mteb_ext.lookup import find_task
 from mteb_ext.metrics.significance import mean_correlation_interval
 from mteb_ext.protocol import CorrelationProtocol
 from mteb_ext.results.cells import load_data
@@ -17,7 +18,6 @@ from mteb_ext.results.inventory import FoundResult, KeptPredictions, entries
 from mteb_ext.results.predictions import read_file
 from mteb_ext.results.reading import MAIN_SCORE, brief
 from mteb_ext.results.stamps import SUFFIX
-from mteb_ext.results.tasks import find_task
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from mteb_ext.data.json_files import read_json
 from mteb_ext.errors import DataError
 
 SUFFIX = ".stamp"  # not .json: mteb takes every JSON file there for a result
 _EXPERIMENTS = "experiments"  # mteb's folder, in a revision's, of runs with other options
 _LARGEST = 10 << 20  # bytes
-_TEXTS = ("task", "dataset_revision", "model_name", "model_revision")
-_DIGESTS = ("protocol_version", "predictions_sha256", "result_sha256")
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("task", "dataset_revision", "model_name", "model_revision"), (str,)),
+    **dict.fromkeys(("protocol", "protocol_version"), (str, type(None))),
+    **dict.fromkeys(("predictions_sha256", "result_sha256"), (str, type(None))),
+    **dict.fromkeys(("libraries", "model", "data_fingerprints", "hardware"), (dict,)),
+    "seconds": (int, float),
+    "command": (list,),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,39 +76,36 @@ def read_stamp(path: Path) -> Stamp:
         DataError: If it is missing, damaged, or of an older version of this package.
     """
     try:
-        return Stamp(**_content(path))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+        content = read_json(path, largest=_LARGEST)
+        _check(content)
+    except DataError as error:
         raise DataError(
-            f"{path} is no readable stamp ({type(error).__name__}: {error}). Run the cell again "
-            "with --overwrite-strategy always."
+            f"{path} is no readable stamp: {error} Run the cell again with --overwrite-strategy "
+            "always."
         ) from error
+    return Stamp(**content)
 
 
-def _content(path: Path) -> dict[str, Any]:
-    """All fields of a stamp; those which are compared are what they should be.
+def _check(content: object) -> None:
+    """See that a stamp has all fields and no others, and that they are what they should be.
 
     Raises:
-        TypeError: If they are not.
-        ValueError: If the file is no JSON, or too large.
+        DataError: If not.
     """
-    if path.stat().st_size > _LARGEST:
-        raise ValueError(f"it is larger than {_LARGEST >> 20} MB")
-    content = json.loads(path.read_text("utf-8"))
     if not isinstance(content, dict):
-        raise TypeError("it is no JSON object")
-    lacking = [field.name for field in fields(Stamp) if field.name not in content]
-    if lacking:
-        raise TypeError(f"it lacks {', '.join(lacking)}")
-    kinds: list[tuple[Iterable[str], tuple[type, ...]]] = [
-        (_TEXTS, (str,)),
-        (_DIGESTS, (str, type(None))),
-        (("libraries", "model", "data_fingerprints"), (dict,)),
-    ]
-    for names, kind in kinds:
-        for name in names:
-            if not isinstance(content[name], kind):
-                raise TypeError(f"its {name} is {content[name]!r:.40}")
-    return content
+        raise DataError("it is no JSON object.")
+    names = {field.name for field in fields(Stamp)}
+    if lacking := [name for name in sorted(names) if name not in content]:
+        raise DataError(f"it lacks {', '.join(lacking)}.")
+    if other := [name for name in content if name not in names]:
+        raise DataError(f"no stamp has a {other[0]!r:.40}.")
+    for name, value in content.items():
+        if not isinstance(value, _KINDS[name]) or isinstance(value, bool):
+            raise DataError(f"its {name} is {value!r:.40}.")
+    texts = [*content["command"], *content["libraries"].values()]
+    texts += content["data_fingerprints"].values()
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError("its command, its libraries or its fingerprints are no texts.")
 
 
 def file_sha256(path: Path) -> str | None:

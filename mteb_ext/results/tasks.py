@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
+from mteb_ext.lookup import find_task
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -17,37 +19,13 @@ PAPERS, MTEBS, SAMPLE, OTHER, UNKNOWN = "paper's", "mteb's", "sample", "another 
 rows; none of these; a task that is not known here."""
 
 
-def find_task(name: str, **options: Any) -> AbsTask:
-    """The task of a name.
-
-    Args:
-        name: A task's name.
-        options: Of ``mteb.get_task``, such as ``eval_splits``.
-
-    Raises:
-        DataError: If mteb knows no such task here; close names are offered.
-    """
-    import mteb
-
-    try:
-        return mteb.get_task(name, **options)
-    except KeyError as error:
-        hint = str(error.args[0]).removeprefix("KeyError: ")
-        raise DataError(f"there is no task {name!r}. {hint}") from None
-    except Exception as error:  # a plugin's task may do anything
-        raise DataError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
-
-
 def known_task(name: str) -> AbsTask | None:
     """The task of a name, or None, with a logged warning, where mteb does not know it here."""
     try:
         return find_task(name)
     except DataError as error:
-        logger.warning(
-            "%s Its plugin may not be installed, or not be on MTEB_EXT_PATH, or MTEB_EXT_DISABLE "
-            "may be set. Results are shown as they stand in the files.",
-            error,
-        )
+        reason = "" if is_set(DISABLE) else "A plugin may be missing, or not be on MTEB_EXT_PATH. "
+        logger.warning("%s %sResults are shown as they stand in the files.", error, reason)
         return None
 
 

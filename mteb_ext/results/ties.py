@@ -33,7 +33,9 @@ COLUMNS = (
 )
 
 
-def tie_ranges(folders: Sequence[str | Path], names: Sequence[str] = ()) -> pd.DataFrame:
+def tie_ranges(
+    folders: str | Path | Sequence[str | Path], names: str | Sequence[str] = ()
+) -> pd.DataFrame:
     """The values that each ranking metric can take over the orders of equal scores.
 
     Args:

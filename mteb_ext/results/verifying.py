@@ -269,17 +269,22 @@ def _protocol(result: FoundResult) -> Iterator[Finding]:
         if unknown := [subset for subset in found if subset not in there]:
             reason = f"the task has no {split}, {unknown[0]}."
             yield result.finding("unknown-subset", reason, result.run_again)
+    yield from _languages(result, task)
+
+
+def _languages(result: FoundResult, task: PaperTask) -> Iterator[Finding]:
+    wrong = []
     for split, subset, entry in entries(result.file):
         expected = task.metadata.hf_subsets_to_langscripts.get(subset, [])
         stated = entry.get("languages")
         names = [brief(n) for n in stated] if isinstance(stated, list) else [brief(stated)]
         if expected and names != [brief(name) for name in expected]:
-            yield result.finding(
-                "other-languages",
-                f"the languages of {split}, {subset} are {', '.join(names)}, and "
-                f"{', '.join(expected)} in the task.",
-                result.run_again,
-            )
+            where = f"{split}, {subset}"
+            wrong.append(f"{', '.join(names)} in {where}, not {', '.join(map(brief, expected))}")
+    if wrong:
+        more = f", and {len(wrong) - 1} more entries are so" if wrong[1:] else ""
+        reason = f"the languages are not the task's: {wrong[0]}{more}."
+        yield result.finding("other-languages", reason, result.run_again)
 
 
 def _edition(result: FoundResult, task: PaperTask) -> Iterator[Finding]:

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.errors import ModelError, MtebExtError
+from mteb_ext.names import did_you_mean
 from mteb_ext.running.folders import (
     Kind,
     folder_name,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mteb.models import ModelMeta, MTEBModels
 
 _NAME = re.compile(r"[^/\s]+/[^/\s]+")
+_REVISION = re.compile(r"(?!\.+$)[\w.+=-]+")
 _TRUST = (
     "needs code that comes with the model. Look at it, and say --trust-remote-code "
     "(trust_remote_code=True) to run it."
@@ -77,14 +78,27 @@ class ModelSpec:
             ModelError: If it cannot, or if the user must say which kind it is.
         """
         _check_prompts(self.prompts)
+        if not self.trust_remote_code and _asks_for_trust(self.model_kwargs):
+            raise ModelError(f"{self.model}: its model_kwargs set trust_remote_code. It {_TRUST}")
         if self.name is not None and not _NAME.fullmatch(self.name):
             raise ModelError(f"the name {self.name!r} is not like organisation/model.")
+        if self.revision is not None and not _REVISION.fullmatch(self.revision):
+            raise ModelError(
+                f"{self.model}: the revision {self.revision!r} cannot be the name of a folder of "
+                "results. Name the commit."
+            )
         if self.folder:
             kind_of_folder(self.folder, self.kind)
             if needs_own_code(self.folder) and not self.trust_remote_code:
                 raise ModelError(f"{self.folder} {_TRUST}")
             return
         self._check_that_it_can_be_a_name()
+        if self._loader_options() and _is_lexical(self.model):
+            raise ModelError(
+                f"{self.model} is all code and has no options: leave out what was given as "
+                "--model-kwargs, --dtype or --prompt, which would change nothing but the name of "
+                "its results."
+            )
         if self.kind is not None or self.name is not None:
             raise ModelError(
                 f"{self.model} is no folder, and only a folder's model can be given a kind or name."
@@ -156,11 +170,9 @@ class ModelSpec:
     def _not_found(self) -> ModelError:
         from mteb.models.model_implementations import MODEL_REGISTRY
 
-        close = get_close_matches(self.model, MODEL_REGISTRY, n=3)
-        hint = f" Did you mean {' or '.join(close)}?" if close else ""
         return ModelError(
             f"there is no model {self.model!r}: no such folder, no such name in mteb, and none for "
-            f"which the Hugging Face hub answers.{hint}"
+            f"which the Hugging Face hub answers.{did_you_mean(self.model, MODEL_REGISTRY)}"
         )
 
     def _load_by_name(self, meta: ModelMeta, device: str | None) -> MTEBModels:
@@ -263,6 +275,21 @@ def _wrap(kind: Kind, model: Any, prompts: Mapping[str, str]) -> Any:  # noqa: A
         "multi-vector": "MultiVectorWrapper",
     }[kind]
     return getattr(mteb.models, wrapper)(model, model_prompts=dict(prompts) or None)
+
+
+def _asks_for_trust(options: Any) -> bool:  # noqa: ANN401 - whatever a plan holds
+    """Whether options, or options in them, let code that comes with a model run."""
+    if isinstance(options, Mapping):
+        named = any(key == "trust_remote_code" and value for key, value in options.items())
+        return named or any(map(_asks_for_trust, options.values()))
+    return isinstance(options, (list, tuple)) and any(map(_asks_for_trust, options))
+
+
+def _is_lexical(name: str) -> bool:
+    """Whether a model is one of this package's, which are all code."""
+    from mteb_ext.models import MODEL_METAS
+
+    return name in {meta.name for meta in MODEL_METAS}
 
 
 def _check_prompts(prompts: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mteb_ext.errors import RunError
+from mteb_ext.results.inventory import RUN_SETTINGS
 from mteb_ext.running.store import Store
 from mteb_ext.running.worker import Event, Job, Worker
 
@@ -167,6 +168,7 @@ def _files_of(event: Event, job: Job, own: Store) -> dict[str, bytes]:
     result = own.result(meta, task)
     paths = [
         result.with_name("model_meta.json"),
+        result.with_name(RUN_SETTINGS),
         own.log(meta, task),
         own.predictions(meta, task),
         own.stamp(meta, task),
@@ -181,6 +183,10 @@ def _write(files: dict[str, bytes], store: Store) -> None:
         if name.startswith("predictions/") and store.prediction_folder:
             target = store.prediction_folder / name.removeprefix("predictions/")
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.name == RUN_SETTINGS:  # of all cells of a model; mteb reads the last line of each
+            with target.open("ab") as file:
+                file.write(content)
+            continue
         unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         unfinished.write_bytes(content)
         unfinished.replace(target)

@@ -6,11 +6,11 @@ import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from mteb_ext.errors import RunError
+from mteb_ext.names import did_you_mean
 from mteb_ext.running.folders import KINDS
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import STRATEGIES, Options, Plan
@@ -36,7 +36,8 @@ def read_plan(path: Path) -> Plan:
         RunError: If it is missing, is not TOML, or holds what no plan has.
     """
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        with path.open("rb") as file:  # as text, Python would take other line ends for newlines
+            data = tomllib.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is no readable plan: {error}") from error
     models = data.pop("models", [])
@@ -94,9 +95,7 @@ _OF_MODEL: _Fields = {
 def _check(path: Path, values: Mapping[str, Any], fields: _Fields) -> None:
     for key, value in values.items():
         if key not in fields:
-            close = get_close_matches(key, fields, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise RunError(f"{path}: there is no {key!r} in a plan.{hint}")
+            raise RunError(f"{path}: there is no {key!r} in a plan.{did_you_mean(key, fields)}")
         fits, expected = fields[key]
         if not fits(value):
             raise RunError(f"{path}: {key} is {value!r}, expected {expected}.")

@@ -210,11 +210,15 @@ def _data_revision(task: AbsTask, result: TaskResult) -> str:
 
 def _append_run_settings(source: Path, target: Path) -> None:
     """Add what mteb notes of a run; it reads the last line of a task, split and subset."""
-    settings = source / "run_settings.jsonl"
-    if settings.exists():
-        target.mkdir(parents=True, exist_ok=True)
-        with (target / settings.name).open("ab") as file:
-            file.write(settings.read_bytes())
+    settings, held = source / "run_settings.jsonl", target / "run_settings.jsonl"
+    if not settings.exists():
+        return
+    lines = settings.read_bytes()
+    if held.exists() and held.read_bytes().endswith(lines):
+        return  # of a run that was killed before the result was in place
+    target.mkdir(parents=True, exist_ok=True)
+    with held.open("ab") as file:
+        file.write(lines)
 
 
 def _move(source: Path, target: Path) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mteb_ext.errors import DataError
+from mteb_ext.lookup import find_benchmark, find_task
+from mteb_ext.names import did_you_mean
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
@@ -22,7 +24,6 @@ def task_of_run(
         DataError: If there is no such task (close names are offered), split or subset.
     """
     from mteb_ext.bases import PaperTask
-    from mteb_ext.results.tasks import find_task
 
     task = find_task(name, eval_splits=list(eval_splits) or None)
     if isinstance(task, PaperTask):
@@ -38,20 +39,15 @@ def tasks_of_benchmarks(names: Iterable[str]) -> list[str]:
     """The names of the tasks of benchmarks, each once.
 
     Raises:
-        DataError: If there is no such benchmark.
+        DataError: If there is no such benchmark; close names are offered.
     """
-    import mteb
-
-    found: dict[str, None] = {}
-    for name in names:
-        try:
-            benchmark = mteb.get_benchmark(name)
-        except KeyError as error:
-            raise DataError(f"there is no benchmark {name!r}. {error.args[0]}") from None
-        found.update(dict.fromkeys(task.metadata.name for task in benchmark.tasks))
-    return list(found)
+    tasks = (task for name in names for task in find_benchmark(name).tasks)
+    return list(dict.fromkeys(task.metadata.name for task in tasks))
 
 
 def _check_names(task: str, what: str, asked: Sequence[str], there: Sequence[str]) -> None:
     if unknown := [name for name in asked if name not in there]:
-        raise DataError(f"{task} has no {what} {unknown[0]!r}; it has {', '.join(there)}.")
+        raise DataError(
+            f"{task} has no {what} {unknown[0]!r}; it has {', '.join(there)}."
+            f"{did_you_mean(unknown[0], there)}"
+        )

@@ -162,6 +162,17 @@ def _without_torch(values: Any) -> Any:  # noqa: ANN401 - whatever a model retur
         return [_without_torch(value) for value in values]
     if not hasattr(values, "detach"):
         return values
+    try:
+        return _from_torch(values)
+    except (RuntimeError, TypeError) as error:  # the meta device, nested tensors
+        reason = str(error).strip().partition("\n")[0].partition(". ")[0]
+        raise ProtocolError(
+            f"the model returned a torch tensor that holds no array of numbers ({reason}). Return "
+            "a dense or sparse tensor on a device that holds values."
+        ) from error
+
+
+def _from_torch(values: Any) -> Any:  # noqa: ANN401 - a tensor
     tensor = values.detach().cpu()
     if tensor.is_quantized:
         tensor = tensor.dequantize()

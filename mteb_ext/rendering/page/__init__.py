@@ -11,15 +11,13 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from html import escape
-from importlib.resources import files
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mteb_ext.errors import MtebExtError
 from mteb_ext.rendering.compare import comparison_tables
+from mteb_ext.rendering.html import Markup, macros, render, text
 from mteb_ext.rendering.report import models_table
 from mteb_ext.rendering.table import Table
 from mteb_ext.rendering.text import metric_name, number, printable
@@ -87,15 +85,7 @@ class _Page:
             **{str(task): self._task(str(task)) for task in tasks},
             "Data and versions": self._versions(version),
         }
-        body, contents = [], []
-        for i, (title, parts) in enumerate(sections.items()):
-            inner = "\n".join(parts)
-            if inner:
-                contents.append(f'<li><a href="#s{i}">{_text(title)}</a></li>')
-                body.append(
-                    f'<section id="s{i}" aria-labelledby="h{i}">\n'
-                    f'<h2 id="h{i}">{_text(title)}</h2>\n{inner}\n</section>'
-                )
+        shown = {title: Markup("\n".join(inner)) for title, inner in sections.items()}
         data = {
             "config": self.draw.CONFIG,
             "runs": list(map(printable, self.runs)),
@@ -104,18 +94,15 @@ class _Page:
             "scatters": self.scatters,
         }
         models, n_tasks = self.data.headlines["run"].nunique(), len(tasks)
-        return Template(_part("page.html")).substitute(
-            title=f"Results of {_counted(models, 'model')} on {_counted(n_tasks, 'task')}",
-            generator=_text(f"mteb-ext {version}"),
-            command=_text(command),
-            contents="\n".join(contents),
-            body="\n".join(body),
-            css=_part("page.css"),
-            js=_part("page.js"),
-            licences=_text_lines(_part("licences.txt")),
-            data=_json(data),
-            bundle=_script(bundle),
-        )
+        values = {
+            "title": f"Results of {_counted(models, 'model')} on {_counted(n_tasks, 'task')}",
+            "generator": f"mteb-ext {version}",
+            "command": command,
+            "sections": [(title, inner) for title, inner in shown.items() if inner],
+            "data": _json(data),
+            "bundle": _script(bundle),
+        }
+        return render("page/page.html", values)
 
     def _models(self) -> Iterator[str]:
         rows, kinds = self.data.headlines, dict[tuple[Any, ...], list[str]]()
@@ -129,14 +116,11 @@ class _Page:
             kind = tuple(getattr(row, name) for name in _KIND)
             kinds.setdefault(kind, [row.task, row.split, _metric(row), _data_of(row)])
             letters = marks.get((row.run, row.task, row.split, row.dataset_revision), "")
-            cells.setdefault(row.run, {})[kind] = _text(number(row.value)) + (
-                f" <sup>{_text(letters)}</sup>" if letters else ""
-            )
-        head = ["model", *("<br>".join(map(_text, names)) for names in kinds.values())]
-        body = [
-            [_text(run), *(cells[run].get(kind, "") for kind in kinds)] for run in sorted(cells)
-        ]
-        yield _html_table("Headlines", head, body)
+            mark = Markup(" <sup>{}</sup>").format(letters) if letters else ""
+            cells.setdefault(row.run, {})[kind] = text(number(row.value)) + mark
+        head = ["model", *(Markup("<br>").join(map(text, names)) for names in kinds.values())]
+        body = [[run, *(cells[run].get(kind, "") for kind in kinds)] for run in sorted(cells)]
+        yield _table(Table("Headlines", head, body))
         if marks:
             yield _note("Models that share a letter do not differ significantly on that task.")
         yield _details("With 95% intervals", _table(models_table(rows)))
@@ -176,7 +160,7 @@ class _Page:
                 *self._breakdown(task, split),
             ]
             if parts and len(splits) > 1:
-                yield f"<h3>{_text(split)}</h3>"
+                yield f"<h3>{text(split)}</h3>"
             yield from parts
         if task in self.data.compared:
             tables = [_table(table) for table in comparison_tables(self.data.compared[task])]
@@ -199,7 +183,7 @@ class _Page:
             "significant."
         )
         spec = self.draw.matrix(order, pairs, described)
-        names = "".join(f"<li>{_text(run)}</li>" for run in order)
+        names = "".join(f"<li>{text(run)}</li>" for run in order)
         test = (
             f"{pairs['test'].iloc[0].capitalize()}, two-sided, at the 5% level, corrected for all "
             f"pairs of models. A cell is the row's score minus the column's; n.s. is a difference "
@@ -218,7 +202,7 @@ class _Page:
         best_first = self.data.headlines.query("task == @task and split == @split")["run"]
         runs = sorted(shown[0].scores, key=[*best_first, *self.runs].index)
         choices = "".join(
-            f'<option value="{self.runs.index(run)}">{_text(run)}</option>' for run in runs
+            f'<option value="{self.runs.index(run)}">{text(run)}</option>' for run in runs
         )
         yield "<div data-scatters>"
         yield f"<label>Gold and the scores of <select>{choices}</select></label>"
@@ -250,9 +234,9 @@ class _Page:
             "texts": list(map(printable, scatter.texts)),
         }
         return (
-            f'<figure data-scatter="{key}"><figcaption>{_text(name)}'
+            f'<figure data-scatter="{key}"><figcaption>{text(name)}'
             '<span class="within" aria-live="polite"></span></figcaption>'
-            f'<div class="chart" role="group" aria-label="{_text(f"Scatter plot of {name}")}">'
+            f'<div class="chart" role="group" aria-label="{text(f"Scatter plot of {name}")}">'
             "</div></figure>"
         )
 
@@ -302,10 +286,10 @@ class _Page:
     def _figure(self, spec: dict[str, Any], title: str, tables: Sequence[Table]) -> str:
         key = f"c{len(self.charts)}"
         self.charts[key] = spec
-        inner = "".join(map(_table, tables))
+        inner = Markup("").join(map(_table, tables))
         return (
-            f'<figure data-chart="{key}"><figcaption>{_text(title)}</figcaption>'
-            f'<div class="chart" role="group" aria-label="{_text(spec["description"])}"></div>'
+            f'<figure data-chart="{key}"><figcaption>{text(title)}</figcaption>'
+            f'<div class="chart" role="group" aria-label="{text(spec["description"])}"></div>'
             f"{_details('As a table', inner) if inner else ''}</figure>"
         )
 
@@ -396,59 +380,32 @@ def _breakdown_table(rows: pd.DataFrame) -> Table:
     return Table("By part", ("part", *runs), body)
 
 
-def _table(table: Table) -> str:
-    rows = [list(map(_text, row)) for row in table.rows]
-    notes = "".join(map(_note, table.notes))
-    return _html_table(table.title, list(map(_text, table.columns)), rows) + notes
+def _table(table: Table) -> Markup:
+    return Markup(macros().table(table))
 
 
-def _html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of cells that are HTML, which a keyboard can scroll sideways."""
-    head = "".join(f'<th scope="col">{cell}</th>' for cell in columns)
-    body = "\n".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in others)}</tr>'
-        for first, *others in rows
-    )
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(title)}">'
-        f"<table><caption>{_text(title)}</caption>\n<thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody></table></div>"
-    )
+def _details(summary: str, *inner: str) -> Markup:
+    return Markup(macros().details(summary, Markup("").join(inner)))
 
 
-def _details(summary: str, *inner: str) -> str:
-    return f"<details><summary>{_text(summary)}</summary>{''.join(inner)}</details>"
-
-
-def _note(text: str) -> str:
-    return f'<p class="note">{_text(text)}</p>'
-
-
-def _text(text: object) -> str:
-    return escape(printable(str(text)))
-
-
-def _text_lines(text: str) -> str:
-    return "\n".join(map(_text, text.splitlines()))
+def _note(line: str) -> Markup:
+    return Markup(macros().note(line))
 
 
 def _packed(values: NDArray[np.float64]) -> Mapping[str, Any]:
     """Numbers as 16 bits each between the smallest and the largest: finer than a screen."""
     low, high = float(values.min()), float(values.max())
-    shares = (values - low) / ((high - low) or 1.0)
-    codes = np.rint(shares * _LEVELS).astype("<u2")
+    from mteb_ext.results.page_data import shares
+
+    codes = np.rint(shares(values) * _LEVELS).astype("<u2")
     return {"low": low, "high": high, "codes": base64.b64encode(codes.tobytes()).decode("ascii")}
 
 
-def _json(value: object) -> str:
+def _json(value: object) -> Markup:
     """JSON that cannot end the script element that it stands in."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(written.replace("<", "\\u003c"))
 
 
-def _script(text: str) -> str:
-    return text.replace("</script", "<\\/script")
-
-
-def _part(name: str) -> str:
-    return files(__package__).joinpath(name).read_text("utf-8")
+def _script(code: str) -> Markup:
+    return Markup(code.replace("</script", "<\\/script"))

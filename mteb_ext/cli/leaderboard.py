@@ -1,0 +1,49 @@
+"""``mteb-ext leaderboard``: a static site of the results in folders."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mteb_ext.cli.output import print_line
+from mteb_ext.cli.site_folder import check_place, write_site
+from mteb_ext.errors import DataError
+
+if TYPE_CHECKING:
+    from mteb_ext.cli.parsing import Commands
+
+
+def add_commands(commands: Commands) -> None:
+    """Add the command to the parser."""
+    leaderboard = commands.add_parser(
+        "leaderboard", help="write a static site of the results in folders, verified"
+    )
+    leaderboard.add_argument(
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="FOLDER",
+        help="what --output-folder and --prediction-folder were given, or folders above",
+    )
+    leaderboard.add_argument(
+        "-o", "--output", type=Path, default=Path("site"), metavar="FOLDER", help="the site's"
+    )
+    leaderboard.set_defaults(command=_leaderboard)
+
+
+def _leaderboard(arguments: argparse.Namespace) -> None:
+    import mteb_ext
+    from mteb_ext.rendering.site import site_files
+    from mteb_ext.results import load_results
+    from mteb_ext.results.leaderboard import leaderboard
+    from mteb_ext.results.verifying import verify_results
+
+    folders, output = arguments.folders, arguments.output
+    check_place(output, folders)
+    results = load_results(*folders)
+    if results.empty:
+        raise DataError(f"{', '.join(map(str, folders))}: no results here. Run some models first.")
+    board = leaderboard(results, folders, verify_results(folders))
+    write_site(output, site_files(board, mteb_ext.__version__))
+    print_line(f"wrote {output / 'index.html'}")

@@ -1,0 +1,88 @@
+"""Tasks and benchmarks by name: every command and function finds them here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mteb_ext.environment import DISABLE, is_set
+from mteb_ext.errors import DataError
+from mteb_ext.names import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mteb.abstasks import AbsTask
+    from mteb.benchmarks.benchmark import Benchmark
+
+    from mteb_ext.bases import PaperTask
+
+
+def find_task(name: str, **options: Any) -> AbsTask:
+    """The task of a name, ours or mteb's.
+
+    Args:
+        name: A task's name.
+        options: Of ``mteb.get_task``, such as ``eval_splits``.
+
+    Raises:
+        DataError: If mteb knows no such task here; close names are offered.
+    """
+    import mteb
+
+    try:
+        return mteb.get_task(name, **options)
+    except KeyError:
+        raise _unknown("task", name, _task_names()) from None
+    except Exception as error:  # a plugin's task may do anything
+        raise DataError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
+
+
+def paper_task(name: str) -> type[PaperTask]:
+    """The class of a task on this package's bases.
+
+    Raises:
+        DataError: If mteb knows no such task (close names are offered), or it is mteb's own.
+    """
+    from mteb_ext.bases import PaperTask
+
+    task = type(find_task(name))
+    if not issubclass(task, PaperTask):
+        raise DataError(f"{name} is mteb's own task, not a task of mteb_ext; see 'mteb-ext tasks'.")
+    return task
+
+
+def find_benchmark(name: str) -> Benchmark:
+    """The benchmark of a name, ours or mteb's.
+
+    Raises:
+        DataError: If mteb knows no such benchmark here; close names are offered.
+    """
+    import mteb
+
+    try:
+        return mteb.get_benchmark(name)
+    except KeyError:
+        known = (benchmark.name for benchmark in mteb.get_benchmarks())
+        raise _unknown("benchmark", name, known) from None
+
+
+def _task_names() -> Iterable[str]:
+    """All tasks that are listed, and the samples of ours, which are not."""
+    import mteb
+
+    from mteb_ext.bases import PaperTask
+    from mteb_ext.bases.task import SAMPLE_SUFFIX
+
+    for task in mteb.get_tasks():
+        yield task.metadata.name
+        if isinstance(task, PaperTask):
+            yield f"{task.metadata.name}{SAMPLE_SUFFIX}"
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> DataError:
+    if is_set(DISABLE):
+        return DataError(
+            f"mteb itself has no {what} {name!r}, and {DISABLE} is set, which turns those of "
+            "mteb_ext and of its plugins off: unset it."
+        )
+    return DataError(f"there is no {what} {name!r}.{did_you_mean(name, known)}")
