@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.environment import DISABLE, is_set
@@ -66,17 +67,17 @@ def find_benchmark(name: str) -> Benchmark:
         raise _unknown("benchmark", name, known) from None
 
 
-def _task_names() -> Iterable[str]:
+@cache
+def _task_names() -> tuple[str, ...]:
     """All tasks that are listed, and the samples of ours, which are not."""
     import mteb
 
     from mteb_ext.bases import PaperTask
     from mteb_ext.bases.task import SAMPLE_SUFFIX
 
-    for task in mteb.get_tasks():
-        yield task.metadata.name
-        if isinstance(task, PaperTask):
-            yield f"{task.metadata.name}{SAMPLE_SUFFIX}"
+    tasks = mteb.get_tasks()  # makes a thousand of them, which takes a second
+    samples = (f"{t.metadata.name}{SAMPLE_SUFFIX}" for t in tasks if isinstance(t, PaperTask))
+    return (*(task.metadata.name for task in tasks), *samples)
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> DataError:

@@ -146,6 +146,7 @@ def test_an_error_is_one_line(monkeypatch, capsys, raised, status, said):
     assert said in line
 
 
+@pytest.mark.slow
 def test_fetch_says_what_is_missing(no_data, capsys):
     assert main(["fetch", "WikiQA"]) == 1
     assert "WikiQA (train)" in capsys.readouterr().err
@@ -365,6 +366,7 @@ def test_what_a_plugin_prints_is_no_part_of_the_output(tmp_path):
     assert done.stdout.startswith("task")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nowhere/report.html", "full.html"])
 def test_a_file_that_cannot_be_written(results, capsys, tmp_path, name):
     (tmp_path / "full.html").symlink_to("/dev/full")
@@ -391,6 +393,7 @@ def test_a_standard_output_that_is_full():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -409,6 +412,7 @@ def test_what_is_turned_off_is_said_to_be(monkeypatch, capsys, arguments):
     assert "Did you mean" not in line
 
 
+@pytest.mark.slow
 def test_a_report_where_the_tasks_are_turned_off(monkeypatch, capsys, tmp_path):
     write_result(tmp_path, "NoSuchTask", {"test": [ENTRY]}, data="1")
     monkeypatch.setenv("MTEB_EXT_DISABLE", "1")

@@ -112,6 +112,7 @@ def sts_spearman(value):
     return {"hf_subset": "default", "spearman": value, "main_score": value}
 
 
+@pytest.mark.slow
 def test_what_counts_nowhere(tmp_path):
     """Another split, another edition of the data, a part of the subsets, and what failed."""
     write_wikiqa(tmp_path, "x/a", 0.5)

@@ -168,6 +168,7 @@ def test_a_class_that_two_entry_points_name_is_one_task(discovered):
     assert discovered(entry_points=points) == (["WikiQA"], [])
 
 
+@pytest.mark.slow
 def test_a_slow_plugin_is_named(discovered, monkeypatch):
     monkeypatch.setattr(plugins, "SLOW_SECONDS", 1.0)
     names, [line] = discovered(slow="import time\ntime.sleep(1.01)\n" + textwrap.dedent(GOOD))

@@ -188,6 +188,7 @@ def test_no_name_leads_out_of_the_output_folder(name, tmp_path):
 EVIL = "\x1b]0;t\x07[red]x[/red]<script>alert(1)</script>\u202e=cmd()"
 
 
+@pytest.mark.slow
 def test_names_in_results_are_shown_and_do_nothing(tmp_path, capsys):
     entry = {"hf_subset": EVIL, "main_score": 0.5}
     path = write_result(tmp_path, "NoSuchTask", {EVIL: [entry]}, model="a/b", data=EVIL)
@@ -202,6 +203,7 @@ def test_names_in_results_are_shown_and_do_nothing(tmp_path, capsys):
     assert "<script>alert(1)" not in (tmp_path / "page.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_folders_that_end_a_path_are_hostile_names_only(tmp_path, capsys):
     place = tmp_path / "results" / "a__..%2f..%2fetc" / "1"
     place.mkdir(parents=True)
