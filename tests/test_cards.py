@@ -103,6 +103,12 @@ def test_the_revision_is_that_of_the_result(tmp_path):
     assert (found.dataset_name, found.dataset_revision) == ("QABot", "unverified-01")
 
 
+def test_a_mean_over_some_subsets_is_no_headline(tmp_path):
+    entry = {"hf_subset": "3-es-es", "main_score": 0.5, "pearson": 0.5, "languages": ["spa-Latn"]}
+    write_result(tmp_path, "STS17SemEval", {"test": [entry]}, model=MODEL)
+    assert list(entries(create(tmp_path, tmp_path / "card.md"))) == ["STS17SemEval, 3-es-es"]
+
+
 @pytest.mark.slow
 def test_an_existing_card_keeps_the_rest_and_gets_new_scores(folder, tmp_path):
     old = create(folder, tmp_path / "old.md", "--tasks", "WikiQA.sample", "JACSTS.sample")
@@ -113,6 +119,7 @@ def test_an_existing_card_keeps_the_rest_and_gets_new_scores(folder, tmp_path):
     options = ("--from-existing", str(tmp_path / "old.md"), "--tasks", "WikiQA.sample")
     new = create(folder, tmp_path / "new.md", *options)
     assert new.data.license == "mit"
+    assert len(new.data.eval_results) == 2
     values = {name: result.metric_value for name, result in entries(new).items()}
     assert values["JACSTS.sample"] == 0.125
     assert values["WikiQA.sample"] > 0.125

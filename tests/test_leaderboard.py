@@ -393,6 +393,21 @@ def test_letters_and_tie_ranges_are_those_of_the_comparison(board, files):
 
 
 @pytest.mark.slow
+def test_the_range_goes_from_worst_to_best_and_the_significantly_best_is_bold(board):
+    rows = board.scores
+    ties = rows["tied"].notna()
+    given = rows.assign(
+        worst_order=np.where(ties, 0.25, np.nan),
+        best_order=np.where(ties, 0.75, np.nan),
+        best=rows["run"] == "test/one",
+    )
+    page = site_files(replace(board, scores=given), "1")[f"tasks/{file_name('WikiQA.sample')}.html"]
+    assert {row[3] for row in Reader(page).tables[0][1:]} == {"0.2500 to 0.7500"}
+    (value,) = rows[(rows["run"] == "test/one") & ties]["value"]
+    assert re.findall("<b>(.*?)</b>", page) == [f"{value:.4f}"]
+
+
+@pytest.mark.slow
 def test_samples_say_that_they_are_none(files):
     assert "these numbers mean nothing" in files[f"benchmarks/{file_name('Samples')}.html"]
     for task in SAMPLES:
@@ -541,12 +556,17 @@ def unverified(monkeypatch):
 
 
 @pytest.mark.slow
-def test_command_line_writes_the_site(folder, tmp_path, capsys, unverified):
+def test_command_line_verifies_and_writes_the_site(folder, tmp_path, capsys):
     site = tmp_path / "site"
     assert main(["leaderboard", str(folder), "-o", str(site)]) == 0
     assert f"wrote {site / 'index.html'}" in capsys.readouterr().out
     first = written(site)
-    assert "index.html" in first
+    verdicts = {(r["model"][:9], r["verdict"]) for r in json.loads(first["data/scores.json"])}
+    assert verdicts == {
+        *((f"test/{name}"[:9], "unverified") for name in ("one", "two", "incomplete")),
+        ("test/</sc", "failed"),  # its name is not that of its folder
+    }
+    assert "on made-up sample rows" in first[f"models/{file_name('test/one')}.html"]
     assert main(["leaderboard", str(folder), "-o", str(site)]) == 0
     assert written(site) == first
 

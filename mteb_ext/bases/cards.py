@@ -8,8 +8,6 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mteb_ext.bases.task import PaperTask
-
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
     from mteb import ResultCache, TaskResult
@@ -18,13 +16,13 @@ logger = logging.getLogger(__name__)
 
 
 def add_results(path: Path, model: str, cache: ResultCache, tasks: Collection[str]) -> None:
-    """Add a model's results of this package's tasks to its card.
+    """Add a model's results of tasks to its card.
 
     Args:
         path: The card. What it holds of other data stays.
         model: The model's name.
         cache: Where its results are.
-        tasks: The tasks wanted. Of them, those that have a protocol are taken.
+        tasks: The tasks wanted.
     """
     from huggingface_hub import ModelCard
 
@@ -32,7 +30,7 @@ def add_results(path: Path, model: str, cache: ResultCache, tasks: Collection[st
     found = cache.load_results(models=[model], tasks=sorted(tasks), include_remote=False)
     for run in found.model_results:
         results = sorted(run.task_results, key=lambda result: result.task_name)
-        if new := [e for r in results if isinstance(r.task, PaperTask) for e in card_results(r)]:
+        if new := [entry for result in results for entry in card_results(result)]:
             ours[run.model_revision] = new
     if len(ours) > 1:
         logger.warning(
