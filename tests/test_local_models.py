@@ -232,8 +232,11 @@ def saved(tiny, class_name):
     }[class_name]
     raw = tiny(architecture, num_labels=1) if class_name == "CrossEncoder" else tiny(architecture)
     folder = raw.parent / class_name
-    if not hasattr(sentence_transformers, class_name):
-        pytest.skip(f"this version of sentence-transformers has no {class_name}")
+    found = getattr(sentence_transformers, class_name, None)
+    if found is None:
+        pytest.skip(f"this sentence-transformers has no {class_name}")
+    if class_name == "SparseEncoder" and not hasattr(found, "get_embedding_dimension"):
+        pytest.skip("mteb cannot wrap the SparseEncoder of this sentence-transformers")
     if not folder.exists():
         model = getattr(sentence_transformers, class_name)(str(raw), device="cpu")
         model.save_pretrained(str(folder))

@@ -547,7 +547,7 @@ def test_predictions_without_a_result(folder):
         ("dataset_revision", "2", "other-stamp"),
         ("result_sha256", "0" * 64, "changed-result"),
         ("predictions_sha256", "0" * 64, "changed-predictions"),
-        ("libraries", {"mteb": "2.26.0"}, "other-versions"),
+        ("libraries", {"mteb": "2.25.0"}, "other-versions"),
         ("libraries", {"mteb-ext": "0.0.1"}, "other-versions"),
         ("data_fingerprints", {"test/a": "0" * 64}, "other-data"),
         ("libraries", None, "damaged-stamp"),
