@@ -430,6 +430,7 @@ def test_a_report_where_the_tasks_are_turned_off(monkeypatch, capsys, tmp_path):
 ENTRY = {"hf_subset": "default", "main_score": 0.5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [

@@ -90,6 +90,7 @@ def test_every_public_reader_is_fuzzed():
             assert f"readers.{name}" in source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ['{"":{"":{}}},', '{"":0},', "[],", "0,", "0.1234567,"])
 def test_json_takes_at_most_forty_times_the_memory_of_the_file(unit, tmp_path):
     path = tmp_path / "a.json"

@@ -81,6 +81,7 @@ def codes(*folders, **options):
     return {finding.code for finding in found(*folders, **options)}
 
 
+@pytest.mark.slow
 def test_what_mteb_takes(folder, whole, known):
     assert codes(whole) == codes(folder) == set()
     assert codes(folder, against=whole) == set()
@@ -248,6 +249,7 @@ def test_an_old_result_may_lack_a_revision(folder, tmp_path):
     assert "no-revision" not in codes(folder, against=before)
 
 
+@pytest.mark.slow
 def test_our_own_tasks_and_models_are_not_for_it_and_fine(tmp_path, no_data):
     run(tmp_path, models=[COSINE], tasks=["WikiQA.sample"])
     levels = {f.code: f.level for f in found(tmp_path)}

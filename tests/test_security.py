@@ -57,6 +57,7 @@ def used_names(tree):
                 yield f"{node.func.value.id}.{node.func.attr}"
 
 
+@pytest.mark.slow
 def test_no_module_turns_data_into_code():
     found = {}
     for file, tree in sources():
@@ -125,6 +126,7 @@ def test_a_pickle_in_the_place_of_a_file_is_not_run(tmp_path, pickled, form, nam
     assert not (tmp_path / "outside.txt").exists()
 
 
+@pytest.mark.slow
 def test_weights_that_are_a_pickle_are_not_run(tmp_path, pickled, minilm_folder):
     content, ran = pickled
     folder = tmp_path / "model"

@@ -30,6 +30,8 @@ from mteb_ext.results.cells import find_runs, load_cells
 from mteb_ext.results.findings import CODES
 from mteb_ext.results.ties import tie_ranges
 
+pytestmark = pytest.mark.slow  # runs, and every score of them again
+
 PAIRS, QUESTIONS = "MadeUpPairs", "MadeUpQuestions"
 LETTERS_NAME, COSINE, BLEU, COUNT, WEIGHTED = (
     "made-up/letters",
@@ -135,7 +137,6 @@ def verdict(folder, task=PAIRS, model=LETTERS_NAME, revision="1"):
 # --- clean folders -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_five_models_are_verified(five_models):
     report = mteb_ext.verify_results(five_models)
     assert [f for f in report.findings if f.level != "submission"] == []
@@ -150,7 +151,6 @@ def test_five_models_are_verified(five_models):
     }
 
 
-@pytest.mark.slow
 def test_a_resumed_run_is_verified(made_up, tmp_path):
     folder = tmp_path / "out"
     run(folder, "--eval-splits", "dev", models=[LETTERS_NAME], tasks=[PAIRS])
@@ -162,7 +162,6 @@ def test_a_resumed_run_is_verified(made_up, tmp_path):
     assert verdict(folder) == "verified"
 
 
-@pytest.mark.slow
 def test_shards_are_verified_apart_and_together(made_up, tmp_path):
     for part in ("1/2", "2/2"):
         for place in (tmp_path / "one", tmp_path / f"shard{part[0]}"):
@@ -210,7 +209,6 @@ def test_predictions_beside_the_folder_are_found(folder, below, monkeypatch):
     assert codes(".") == {"changed-predictions", "unfit-predictions"}
 
 
-@pytest.mark.slow
 def test_predictions_elsewhere_are_found_where_they_are_named(made_up, tmp_path):
     out, kept = tmp_path / "out", tmp_path / "kept"
     run(out, "--prediction-folder", str(kept), models=[LETTERS_NAME], tasks=[QUESTIONS])
@@ -218,7 +216,6 @@ def test_predictions_elsewhere_are_found_where_they_are_named(made_up, tmp_path)
     assert codes(out) == {"no-predictions"}
 
 
-@pytest.mark.slow
 def test_a_model_with_other_options_is_another(made_up, tmp_path):
     out = tmp_path / "out"
     options = ("--model-kwargs", '{"side": "left"}')
@@ -363,7 +360,6 @@ def test_a_planted_fault_is_caught_and_named(folder, no_data, plant, capsys):
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "verdicts"),
     [
@@ -641,7 +637,6 @@ def test_compare_and_ties_refuse_predictions_that_the_stamp_does_not_name(folder
     load_cells(PAIRS, others)
 
 
-@pytest.mark.slow
 def test_compare_finds_the_stamp_of_predictions_elsewhere(made_up, tmp_path):
     out, kept = tmp_path / "out", tmp_path / "kept"
     run(out, "--prediction-folder", str(kept), models=[COSINE, COUNT], tasks=[QUESTIONS])
@@ -799,7 +794,6 @@ def test_a_result_of_an_unknown_task(folder):
     assert verdict(folder, "Elsewhere") == "unverified"
 
 
-@pytest.mark.slow
 def test_data_that_is_not_here(folder, no_data, monkeypatch):
     write_qabot(no_data)
     run(folder, models=[COSINE], tasks=["QABot"])
@@ -811,7 +805,6 @@ def test_data_that_is_not_here(folder, no_data, monkeypatch):
     assert verdict(folder, "QABot", COSINE) == "unverified"
 
 
-@pytest.mark.slow
 def test_data_of_another_edition_than_the_results(folder, no_data):
     write_qabot(no_data)
     run(folder, models=[COSINE], tasks=["QABot"])
