@@ -563,6 +563,11 @@ def test_output_of_a_cell_goes_to_its_log(folder, monkeypatch, capfd):
     assert "Running task WikiQA.sample" in said
 
 
+def test_a_mean_over_splits_is_called_one(folder, capsys):
+    run(folder, "--eval-splits", "dev", "test", tasks=["WikiQA.sample"])
+    assert "WikiQA.sample: map (mean of dev, test) 0." in capsys.readouterr().out
+
+
 def test_dry_run(folder, capsys):
     run(folder, tasks=["WikiQA.sample"])
     (stamp,) = folder.glob("results/*/*/WikiQA.sample.stamp")

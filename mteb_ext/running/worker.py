@@ -161,7 +161,7 @@ class Worker:
             event,
             status=status,
             score=float(found.get_score()),
-            metric=str(found.task.metadata.main_score),
+            metric=_metric(found),
             message=_NO_PREDICTIONS if lacks else "",
         )
 
@@ -279,6 +279,12 @@ def _redirected(file: io.TextIOWrapper) -> Iterator[None]:
         for number, copy in zip((1, 2), kept, strict=True):
             os.dup2(copy, number)
             os.close(copy)
+
+
+def _metric(found: TaskResult) -> str:
+    """The name of what ``get_score`` gives, which is a mean where there are several splits."""
+    name = str(found.task.metadata.main_score)
+    return name if len(found.scores) == 1 else f"{name} (mean of {', '.join(found.scores)})"
 
 
 def _one_line(error: Exception) -> str:
