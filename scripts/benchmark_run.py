@@ -34,7 +34,7 @@ from mteb_ext.running.progress import duration
 
 BASELINES = ("mteb-ext/token-cosine", "mteb-ext/word-count", "mteb-ext/weighted-word-count")
 RANKING = ("WikiQA", "TRECQA")
-SOME = ("STSBenchmarkSemEval", "JACSTS")
+SOME = ("STSBenchmarkSemEval",)
 ENGINES = {
     "this process": [[]],
     "`--jobs 2`": [["--jobs", "2"]],
@@ -84,32 +84,19 @@ def suite() -> None:
     inside, texts = 0.0, 0
     encode = SentenceTransformer.encode
 
-    def timed(self: SentenceTransformer, sentences: Any, *args: Any, **kwargs: Any) -> Any:
+    def timed(*args: Any, **kwargs: Any) -> Any:
         nonlocal inside, texts
         start = time.perf_counter()
-        try:
-            return encode(self, sentences, *args, **kwargs)
-        finally:
-            inside += time.perf_counter() - start
-            texts += len(sentences)
+        vectors = encode(*args, **kwargs)
+        inside += time.perf_counter() - start
+        texts += len(vectors)
+        return vectors
 
     SentenceTransformer.encode = timed  # type: ignore[method-assign]
     names = [task.metadata.name for task in own_tasks() if task.metadata.is_public]
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        status = mteb_ext(
-            [
-                "run",
-                "-m",
-                default_model(),
-                "-t",
-                *names,
-                "--output-folder",
-                folder,
-                "--kind",
-                "encoder",
-            ]
-        )
+        status = mteb_ext(["run", "-m", default_model(), "-t", *names, "--output-folder", folder])
         seconds = time.perf_counter() - start
     if status:
         raise SystemExit("the run failed")
