@@ -249,6 +249,7 @@ def test_the_version_needs_no_installation():
     assert output("import mteb_ext; print(mteb_ext.__version__)").strip() == "0.1.0"
 
 
+@pytest.mark.types
 def test_type_checkers_see_the_public_names(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "client.py").write_text(
