@@ -13,6 +13,8 @@ import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before anything imports huggingface_hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the processes share the cores
 
 REAL_DATA = os.environ.get("MTEB_EXT_DATA")
 SLOW = {"real_data", "models", "process", "ray", "browser"}

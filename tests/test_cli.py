@@ -281,6 +281,7 @@ def test_run_of_a_local_folder(minilm_folder, tmp_path, no_data, capsys):
     assert len(json.loads(meta.read_text())["revision"]) == 16
 
 
+@pytest.mark.slow
 def test_a_result_with_subsets_missing_says_so(tmp_path, no_data, capsys):
     task = mteb.get_task("STS17SemEval.sample", hf_subsets=["3-es-es", "5-en-en"])
     cache = mteb.ResultCache(tmp_path)

@@ -31,6 +31,7 @@ def test_the_samples_are_read_whole(name, tmp_path):
     assert len(shape) > 3 if isinstance(shape, fuzz._Values) else min(shape) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @settings(
     max_examples=100,

@@ -455,6 +455,7 @@ def test_damaged_weights_are_one_line(tiny, tmp_path):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

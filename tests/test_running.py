@@ -390,6 +390,7 @@ def test_other_subsets_do_not_replace_those_that_are_there(folder):
     assert {"3-es-es", "5-en-en"} < set(predictions)
 
 
+@pytest.mark.slow
 def test_predictions_hold_all_that_the_result_does(folder):
     task = ["STS17SemEval.sample"]
     run(folder, "--eval-subsets", "3-es-es", "--no-predictions", tasks=task)

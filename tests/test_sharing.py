@@ -83,6 +83,7 @@ def test_another_prompt_is_another_text():
     assert inner.model.seen == [("", "A: ", "x"), ("", "B: ", "x")]
 
 
+@pytest.mark.slow
 def test_other_options_are_other_embeddings():
     inner = wrapped()
     model = SharedEmbeddings(inner)

@@ -85,6 +85,7 @@ class TestSmallSamples:
     X = np.array([0.1, 0.5, 0.7, 1.6, 2.0, 2.2, 3.1])
     Y = np.array([0.3, 0.2, 1.0, 0.9, 1.5, 0.8, 1.9])
 
+    @pytest.mark.slow
     @BOTH
     def test_a_correlation_against_every_resample(self, method):
         expected = exact_correlation(self.X, self.Y, method).bca()
@@ -116,6 +117,7 @@ class TestSmallSamples:
         pairs = correlated_pairs(40, seed=4)
         assert mean_correlation_interval([pairs], method) == correlation_interval(*pairs, method)
 
+    @pytest.mark.slow
     @BOTH
     def test_the_order_of_rows_and_subsets_does_not_matter(self, method):
         # Ties in one variable and in both: their order must not matter either.
@@ -154,6 +156,7 @@ class TestSmallSamples:
             assert wide.low < correlation(*few) < wide.high
             assert narrow.low < correlation(*many) < narrow.high
 
+    @pytest.mark.slow
     def test_coverage_of_a_skewed_mean(self, monkeypatch):
         # Reciprocal ranks of 30 queries; the mean of 1/rank for geometric ranks has a closed form.
         monkeypatch.setattr(significance, "_MOST", 2000)

@@ -285,6 +285,7 @@ def test_the_dev_split_runs_on_request_and_is_then_complete(name, no_data, tmp_p
     assert not encoder.seen
 
 
+@pytest.mark.slow
 def test_wmts_dev_split_has_the_language_pairs_of_the_training_data(no_data):
     dev = mteb.get_task("WMT17Metrics.sample", eval_splits=["dev"])
     assert dev.hf_subsets == ["cs-en", "de-en", "fi-en", "ru-en", "tr-en"]
