@@ -10,7 +10,7 @@ from mteb_ext.errors import DataError
 from mteb_ext.names import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mteb.abstasks import AbsTask
     from mteb.benchmarks.benchmark import Benchmark
@@ -33,7 +33,7 @@ def find_task(name: str, **options: Any) -> AbsTask:
     try:
         return mteb.get_task(name, **options)
     except KeyError:
-        raise _unknown("task", name, _task_names()) from None
+        raise _unknown("task", name, _task_names) from None
     except Exception as error:  # a plugin's task may do anything
         raise DataError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
 
@@ -63,8 +63,7 @@ def find_benchmark(name: str) -> Benchmark:
     try:
         return mteb.get_benchmark(name)
     except KeyError:
-        known = (benchmark.name for benchmark in mteb.get_benchmarks())
-        raise _unknown("benchmark", name, known) from None
+        raise _unknown("benchmark", name, _benchmark_names) from None
 
 
 @cache
@@ -80,10 +79,16 @@ def _task_names() -> tuple[str, ...]:
     return (*(task.metadata.name for task in tasks), *samples)
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> DataError:
+def _benchmark_names() -> list[str]:
+    import mteb
+
+    return [benchmark.name for benchmark in mteb.get_benchmarks()]
+
+
+def _unknown(what: str, name: str, known: Callable[[], Iterable[str]]) -> DataError:
     if is_set(DISABLE):
         return DataError(
             f"mteb itself has no {what} {name!r}, and {DISABLE} is set, which turns those of "
             "mteb_ext and of its plugins off: unset it."
         )
-    return DataError(f"there is no {what} {name!r}.{did_you_mean(name, known)}")
+    return DataError(f"there is no {what} {name!r}.{did_you_mean(name, known())}")
