@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mteb_ext.errors import DataError
 from mteb_ext.lookup import find_task
 from mteb_ext.results.findings import Finding
-from mteb_ext.results.predictions import read_file
+from mteb_ext.results.predictions import PredictionFile, read_file
 from mteb_ext.results.reading import (
     MODEL_META,
     PREDICTIONS,
@@ -94,24 +94,14 @@ class FoundResult:
 
 
 @dataclass(frozen=True)
-class KeptPredictions:
+class KeptPredictions(PredictionFile):
     """A prediction file, without its scores.
 
     Attributes:
-        path: The file.
-        task: The task's name.
-        model: The model's name.
-        revision: Its revision.
-        dataset_revision: Which data they were made on; None where the file does not say.
         sha256: Of the file.
         digest: Of the scores alone.
     """
 
-    path: Path
-    task: str
-    model: str
-    revision: str
-    dataset_revision: str | None
     sha256: str
     digest: str
 

@@ -22,8 +22,8 @@ _NOT_SUBSETS = frozenset({MODEL, OURS})
 
 
 @dataclass(frozen=True)
-class Predictions:
-    """One model's scores of one task.
+class PredictionFile:
+    """What a prediction file says of itself.
 
     Attributes:
         path: The file.
@@ -31,8 +31,6 @@ class Predictions:
         model: The model's name.
         revision: Its revision.
         dataset_revision: Which data they were made on; None where the file does not say.
-        scores: mteb's predictions by subset and split.
-        stamp: The stamp of the run that made them; None where there is none.
     """
 
     path: Path
@@ -40,6 +38,17 @@ class Predictions:
     model: str
     revision: str
     dataset_revision: str | None
+
+
+@dataclass(frozen=True)
+class Predictions(PredictionFile):
+    """One model's scores of one task.
+
+    Attributes:
+        scores: mteb's predictions by subset and split.
+        stamp: The stamp of the run that made them; None where there is none.
+    """
+
     scores: Mapping[str, Mapping[str, Any]]
     stamp: Path | None = None
 
