@@ -8,13 +8,13 @@ data say nothing of another.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mteb_ext.data.json_files import read_json
 from mteb_ext.errors import DataError, ProtocolError
+from mteb_ext.files import write_whole
 
 if TYPE_CHECKING:
     from mteb.models import ModelMeta
@@ -96,10 +96,4 @@ def write_predictions(
     held[MODEL] = {"model_name": meta.name, "revision": meta.revision}
     held[OURS] = {"dataset_revision": revision}
     held.setdefault(subset, {})[split] = scores
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        unfinished.write_text(json.dumps(held), encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(path, json.dumps(held).encode())

@@ -11,12 +11,10 @@ fetch the same file at once do each other no harm.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import os
 import time
-import uuid
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -26,6 +24,7 @@ from datasets.exceptions import DatasetNotFoundError
 
 from mteb_ext.environment import is_set
 from mteb_ext.errors import DataError, OfflineError
+from mteb_ext.files import sha256_of, write_whole
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
@@ -94,9 +93,9 @@ class UpstreamFiles:
                 raise DataError(f"{path} is a folder. Remove it, and put the file there.")
             _check_link(path)
             _fetch(key)
-        elif _sha256(path) != registry()[key]:
+        elif sha256_of(path) != registry()[key]:
             raise DataError(
-                f"{path} is not the file that the protocol names: its sha256 is {_sha256(path)}, "
+                f"{path} is not the file that the protocol names: its sha256 is {sha256_of(path)}, "
                 f"expected {registry()[key]}. It may be cut short or edited. Delete or replace it; "
                 "when it is missing, the next run fetches it."
             )
@@ -166,11 +165,6 @@ def registry() -> dict[str, str]:
 def is_offline() -> bool:
     """Whether the environment forbids fetching."""
     return any(map(is_set, OFFLINE_VARIABLES))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _fetch(key: str) -> None:
@@ -249,11 +243,8 @@ def _body(raw: BaseHTTPResponse, name: str) -> bytes:
 
 
 def _write(target: Path, content: bytes) -> None:
-    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(target)
+        write_whole(target, content)
     except OSError as error:
         reason = (
             "the disk is full"
@@ -264,6 +255,3 @@ def _write(target: Path, content: bytes) -> None:
             f"{target} does not exist, and {reason}. Make room, put the file there yourself, or "
             f"point {DATA_VARIABLE} at a folder that can be written."
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -11,6 +10,7 @@ from typing import Any
 
 from mteb_ext.data.json_files import read_json
 from mteb_ext.errors import DataError
+from mteb_ext.files import sha256_of
 
 SUFFIX = ".stamp"  # not .json: mteb takes every JSON file there for a result
 _EXPERIMENTS = "experiments"  # mteb's folder, in a revision's, of runs with other options
@@ -110,10 +110,7 @@ def _check(content: object) -> None:
 
 def file_sha256(path: Path) -> str | None:
     """The sha256 of a file; None where there is none."""
-    if not path.exists():
-        return None
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of(path) if path.exists() else None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mteb_ext.errors import RunError
+from mteb_ext.files import write_whole
 from mteb_ext.results.inventory import RUN_SETTINGS
 from mteb_ext.running.store import Store
 from mteb_ext.running.worker import Event, Job, Worker
@@ -182,11 +183,9 @@ def _write(files: dict[str, bytes], store: Store) -> None:
         target = store.folder / name
         if name.startswith("predictions/") and store.prediction_folder:
             target = store.prediction_folder / name.removeprefix("predictions/")
-        target.parent.mkdir(parents=True, exist_ok=True)
         if target.name == RUN_SETTINGS:  # of all cells of a model; mteb reads the last line of each
+            target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("ab") as file:
                 file.write(content)
-            continue
-        unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        unfinished.write_bytes(content)
-        unfinished.replace(target)
+        else:
+            write_whole(target, content)

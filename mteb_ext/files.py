@@ -1,0 +1,34 @@
+"""Files as wholes: their sha256, and writing that leaves all of a file or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import uuid
+from pathlib import Path
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file, in hexadecimal digits.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place, and move it there in one step; its folder is made.
+
+    Raises:
+        OSError: If it cannot be written. What was there is then left as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
