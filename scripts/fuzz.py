@@ -381,6 +381,15 @@ def _sample(name: str) -> bytes:
     return (SAMPLES / name).read_bytes()
 
 
+def _of_lines(file: str, sample: str, read: Callable[[Path], Any], header: int = 0) -> Format:
+    """One file that has a row a line."""
+    return Format(
+        {file: _sample(sample)},
+        lambda folder: read(folder / file),
+        lambda files: (len(_lines(files[file])) - header,),
+    )
+
+
 def formats() -> dict[str, Format]:
     """Every format that a reader of the package knows, by name."""
     members = {"in.txt": b'A \xe2\x80\xa8 b\tc\nd\t"e\n' * 8, "gs.txt": b"4.200000\n3\n" * 8}
@@ -421,32 +430,21 @@ def formats() -> dict[str, Format]:
             _wikiqa_shape,
         ),
         "QABot": Format(folders, readers.read_question_folders, _folders_shape),
-        "scored pairs": Format(
-            {"p.csv": _sample("JAC-STS/JAC-sts-test.csv")},
-            lambda f: readers.read_scored_pairs(f / "p.csv"),
-            lambda files: (len(_lines(files["p.csv"])),),
-        ),
-        "STS Benchmark": Format(
-            {"s.csv": _sample("stsbenchmark/sts-dev.csv")},
-            lambda f: readers.read_stsbenchmark(f / "s.csv"),
-            lambda files: (len(_lines(files["s.csv"])),),
-        ),
+        "scored pairs": _of_lines("p.csv", "JAC-STS/JAC-sts-test.csv", readers.read_scored_pairs),
+        "STS Benchmark": _of_lines("s.csv", "stsbenchmark/sts-dev.csv", readers.read_stsbenchmark),
         "zip": Format(_zipped(members), _read_zip, _unzipped_shape),
         "files in a zip": Format(members, _read_zip, _members_shape, _zipped),
-        "Direct Assessments": Format(
-            {"d.csv": _sample("WMT17/DA-seglevel.csv")},
-            lambda f: list(readers.read_da_rows(f / "d.csv")),
-            lambda files: (len(_lines(files["d.csv"])) - 1,),
+        "Direct Assessments": _of_lines(
+            "d.csv",
+            "WMT17/DA-seglevel.csv",
+            lambda path: list(readers.read_da_rows(path)),
+            header=1,
         ),
-        "text lines": Format(
-            {"t.txt": _sample("wmt17/sources/newstest2017-ruen-src.ru")},
-            lambda f: readers.read_text_lines(f / "t.txt"),
-            lambda files: (len(_lines(files["t.txt"])),),
+        "text lines": _of_lines(
+            "t.txt", "wmt17/sources/newstest2017-ruen-src.ru", readers.read_text_lines
         ),
-        "number lines": Format(
-            {"n.txt": _sample("da-wmt16/tr-en/DAseg-newstest2016.human.tr-en")},
-            lambda f: readers.read_number_lines(f / "n.txt"),
-            lambda files: (len(_lines(files["n.txt"])),),
+        "number lines": _of_lines(
+            "n.txt", "da-wmt16/tr-en/DAseg-newstest2016.human.tr-en", readers.read_number_lines
         ),
         "xls": Format(
             {"d.xls": _sample("dataset_JA_Clinical_STS.xls")},
