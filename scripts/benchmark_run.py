@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import mteb
-from benchmark import default_model, machine
+from benchmark import machine
 from benchmark_tasks import ENCODE, new_texts
+from default_model import default_model
 from sentence_transformers import SentenceTransformer
 from transformers import AutoConfig, AutoModel
 

