@@ -13,7 +13,10 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # typing is not worth its import here; type checkers know this name
 if TYPE_CHECKING:
+    from mteb_ext.analysis import load_results as load_results
     from mteb_ext.data.sources import DataNotProvidedError as DataNotProvidedError
+    from mteb_ext.datasets import load_dataset as load_dataset
+    from mteb_ext.encoding.sharing import SharedEmbeddings as SharedEmbeddings
     from mteb_ext.errors import CompatibilityError as CompatibilityError
     from mteb_ext.errors import DataError as DataError
     from mteb_ext.errors import ModelError as ModelError
@@ -21,32 +24,29 @@ if TYPE_CHECKING:
     from mteb_ext.errors import OfflineError as OfflineError
     from mteb_ext.errors import ProtocolError as ProtocolError
     from mteb_ext.errors import UndefinedMetricError as UndefinedMetricError
-    from mteb_ext.loading import load_dataset as load_dataset
     from mteb_ext.published import load_published as load_published
-    from mteb_ext.results import load_results as load_results
-    from mteb_ext.results.findings import Finding as Finding
-    from mteb_ext.results.findings import VerifyReport as VerifyReport
-    from mteb_ext.results.verifying import verify_results as verify_results
     from mteb_ext.running.models import load_model as load_model
-    from mteb_ext.scoring.sharing import SharedEmbeddings as SharedEmbeddings
+    from mteb_ext.verification.findings import Finding as Finding
+    from mteb_ext.verification.findings import VerifyReport as VerifyReport
+    from mteb_ext.verification.verifying import verify_results as verify_results
 
 _PUBLIC = {
     "CompatibilityError": "mteb_ext.errors",
     "DataError": "mteb_ext.errors",
     "DataNotProvidedError": "mteb_ext.data.sources",
-    "Finding": "mteb_ext.results.findings",
+    "Finding": "mteb_ext.verification.findings",
     "MtebExtError": "mteb_ext.errors",
     "OfflineError": "mteb_ext.errors",
     "ModelError": "mteb_ext.errors",
     "ProtocolError": "mteb_ext.errors",
-    "SharedEmbeddings": "mteb_ext.scoring.sharing",
+    "SharedEmbeddings": "mteb_ext.encoding.sharing",
     "UndefinedMetricError": "mteb_ext.errors",
-    "VerifyReport": "mteb_ext.results.findings",
-    "load_dataset": "mteb_ext.loading",
+    "VerifyReport": "mteb_ext.verification.findings",
+    "load_dataset": "mteb_ext.datasets",
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
-    "load_results": "mteb_ext.results",
-    "verify_results": "mteb_ext.results.verifying",
+    "load_results": "mteb_ext.analysis",
+    "verify_results": "mteb_ext.verification.verifying",
 }
 
 __all__ = [*sorted(_PUBLIC), "__version__"]  # noqa: PLE0604

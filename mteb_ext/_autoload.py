@@ -121,9 +121,9 @@ def _fill_what_has_run(just_run: ModuleType | None) -> None:
         if names and not _supports(_version()):
             raise RuntimeError("this mteb is outside the supported range")
 
-        from mteb_ext import registry
+        from mteb_ext.plugin import registries
 
-        registry.fill(names)
+        registries.fill(names)
         filled = names
 
 

@@ -37,7 +37,7 @@ class PairFacts:
     Attributes:
         pairs: Number of pairs.
         fingerprint: sha256 of the content in its canonical form, see
-            :func:`mteb_ext.data.verify.fingerprint`; None is not checked.
+            :func:`mteb_ext.data.checks.fingerprint`; None is not checked.
         parts: Number of pairs of each named part that is reported by itself, see
             :class:`mteb_ext.data.records.Pairs`.
     """

@@ -36,7 +36,7 @@ from benchmark_tasks import (
 from datasets import disable_progress_bars
 from default_model import default_model
 
-from mteb_ext.plugins import own_tasks
+from mteb_ext.plugin.discovery import own_tasks
 
 PARTS = ("tasks", "suite", "large", "kernels")
 PAIRS_AND_QUESTIONS = ((250_000, 1_000_000), (5_000, 20_000))

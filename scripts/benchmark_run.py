@@ -30,7 +30,7 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoConfig, AutoModel
 
 from mteb_ext.cli import main as mteb_ext
-from mteb_ext.plugins import own_tasks
+from mteb_ext.plugin.discovery import own_tasks
 
 BASELINES = ("mteb-ext/token-cosine", "mteb-ext/word-count", "mteb-ext/weighted-word-count")
 RANKING = ("WikiQA", "TRECQA")

@@ -36,15 +36,15 @@ from typing import Any
 
 import numpy as np
 
-from mteb_ext.bases.predictions import check_predictions
+from mteb_ext.analysis.gold import PairGold, QueryGold
+from mteb_ext.analysis.predictions import find_predictions
+from mteb_ext.analysis.reading import load_results
 from mteb_ext.data import readers
+from mteb_ext.data.checks import check_records
 from mteb_ext.data.records import Pairs, Question
-from mteb_ext.data.verify import check_records
 from mteb_ext.errors import DataError, MtebExtError
-from mteb_ext.results.gold import PairGold, QueryGold
-from mteb_ext.results.predictions import find_predictions
-from mteb_ext.results.reading import load_results
-from mteb_ext.results.stamps import read_stamp
+from mteb_ext.formats.predictions import check_predictions
+from mteb_ext.formats.stamp import read_stamp
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Options
 from mteb_ext.running.plan_files import read_plan

@@ -101,7 +101,7 @@ def fetch(folder: Path, host: str) -> int:
     """``mteb-ext fetch`` of the made-up files."""
     from mteb_ext.cli import main
     from mteb_ext.data import sources
-    from mteb_ext.lookup import paper_task
+    from mteb_ext.plugin.lookup import paper_task
 
     digests = {k: hashlib.sha256(p.read_bytes()).hexdigest() for k, p in sample_files().items()}
     task = paper_task(TASK)
@@ -208,9 +208,6 @@ def main() -> int:
     arguments = parser.parse_args()
 
     import mteb
-
-    import mteb_ext.running.worker
-    import mteb_ext.scoring.sharing  # noqa: F401 - so that no child has to import
 
     for task in RUN_TASKS:
         mteb.get_task(task)

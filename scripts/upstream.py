@@ -34,8 +34,8 @@ from upstream_writing import ACCOUNT, REVISION, stock_key, write
 
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.errors import MtebExtError, ProtocolError
-from mteb_ext.lookup import paper_task
-from mteb_ext.plugins import own_tasks
+from mteb_ext.plugin.discovery import own_tasks
+from mteb_ext.plugin.lookup import paper_task
 
 # What the licence in a task's metadata does not say.
 REFUSED = {

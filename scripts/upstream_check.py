@@ -36,7 +36,7 @@ def main(folder: str, model: str, scores: str) -> None:
     import mteb
     from sentence_transformers import SentenceTransformer
 
-    if "mteb_ext.registry" in sys.modules:
+    if "mteb_ext.plugin.registries" in sys.modules:
         raise SystemExit("this process has mteb_ext; set MTEB_EXT_DISABLE=1")
     task = stock_task(Path(folder))
     [result] = mteb.evaluate(SentenceTransformer(model, device="cpu"), task, cache=None)

@@ -132,7 +132,7 @@ def stock(monkeypatch):
     """Two tasks of mteb's own classes on made-up rows: StockSTS and StockRetrieval."""
     from stock_tasks import TASKS
 
-    from mteb_ext.lookup import find_task  # mteb has its tasks then
+    from mteb_ext.plugin.lookup import find_task  # mteb has its tasks then
 
     find_task("STS12")
     registry = vars(sys.modules["mteb.get_tasks"])["_TASKS_REGISTRY"]

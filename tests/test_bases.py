@@ -17,8 +17,8 @@ from scipy import stats
 
 from mteb_ext import DataError, ProtocolError, UndefinedMetricError
 from mteb_ext.bases import PaperRanking, PaperSTS
-from mteb_ext.bases.predictions import dataset_revision, read_predictions
 from mteb_ext.data.records import Pairs, Question
+from mteb_ext.formats.predictions import dataset_revision, read_predictions
 from mteb_ext.protocol import (
     CorrelationProtocol,
     QuestionFacts,

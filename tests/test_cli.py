@@ -19,7 +19,7 @@ from mteb_ext.cli import main
 from mteb_ext.data import sources
 from mteb_ext.data.records import Question
 from mteb_ext.errors import DataError
-from mteb_ext.lookup import paper_task
+from mteb_ext.plugin.lookup import paper_task
 
 SAMPLES = ["JACSTS.sample", "QABot.sample", "WikiQA.sample", "TRECQA.sample"]
 
@@ -139,7 +139,7 @@ def test_an_error_is_one_line(monkeypatch, capsys, raised, status, said):
     def fail(*folders):
         raise raised
 
-    monkeypatch.setattr("mteb_ext.results.load_results", fail)
+    monkeypatch.setattr("mteb_ext.analysis.load_results", fail)
     assert main(["report"]) == status
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("mteb-ext: ")

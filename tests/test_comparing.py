@@ -16,14 +16,14 @@ from scipy import stats
 from stock_tasks import write_predictions
 
 from mteb_ext import load_dataset
+from mteb_ext.analysis.comparing import compare_runs, published_beside
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, UndefinedMetricError
 from mteb_ext.metrics.comparison import compare_means_of
 from mteb_ext.metrics.significance import holm
-from mteb_ext.rendering.compare import FORMATS, comparison_tables
-from mteb_ext.rendering.table import plain_lines
-from mteb_ext.rendering.text import p_value
-from mteb_ext.results.comparing import compare_runs, published_beside
+from mteb_ext.tables.compare import FORMATS, comparison_tables
+from mteb_ext.tables.table import plain_lines
+from mteb_ext.tables.text import p_value
 
 MODELS = {"test/good": 0.1, "test/fair": 0.6, "test/bad": 3.0}  # noise beside the gold
 TRACKS = ("1-ar-ar", "2-ar-en", "3-es-es", "4a-es-en", "4b-es-en", "5-en-en")
@@ -141,7 +141,7 @@ def test_significant_is_what_is_so_after_the_correction(
         found = compare_means_of(values, baseline=baseline)
         return [replace(c, p=0.01, p_adjusted=p_adjusted) for c in found]
 
-    monkeypatch.setattr("mteb_ext.results.comparing.compare_means_of", corrected)
+    monkeypatch.setattr("mteb_ext.analysis.comparing.compare_means_of", corrected)
     compared = compare_runs([predictions], ["WikiQA.sample"])
     assert set(compared.pairs["significant"]) == {significant}
     assert list(compared.scores["letters"]) == (["a", "b", "c"] if significant else ["a"] * 3)

@@ -17,12 +17,12 @@ from mteb.models import ModelMeta
 
 import mteb_ext
 from mteb_ext import tasks
+from mteb_ext.baselines import MODEL_METAS
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
-from mteb_ext.models import MODEL_METAS
 
 BASELINES = [meta.name for meta in MODEL_METAS]
 
-# Filled, wrapped or read by mteb_ext/registry.py, which says in one sentence what is missing.
+# Filled, wrapped or read by plugin/registries.py, which says in one sentence what is missing.
 REGISTRIES = [
     "mteb.get_tasks:_TASKS_REGISTRY",
     "mteb.get_tasks:TASK_LIST",
@@ -71,7 +71,7 @@ def read_as_attributes():
 
 
 def taken_from_mteb():
-    """What the source imports of mteb that is private, or gives to ``registry._private``."""
+    """What the source imports of mteb that is private, or gives to ``registries._private``."""
     for node in nodes():
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_private":
             yield from (a.value for a in node.args if isinstance(a, ast.Constant))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from conftest import ToyEncoder, spread
 
-from mteb_ext.lookup import paper_task
+from mteb_ext.plugin.lookup import paper_task
 
 # What may differ between two runs: when it was, how long it took, and what names these.
 OF_A_RESULT = {"date", "evaluation_time", "evaluation_phases"}

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mteb_ext.data import json_files, readers
+from mteb_ext import json_files
+from mteb_ext.data import readers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 import fuzz

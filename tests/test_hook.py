@@ -7,7 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from mteb_ext import _autoload, environment, registry
+from mteb_ext import _autoload, environment
+from mteb_ext.plugin import registries
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_module_has_run_when_its_import_is_over(monkeypatch):
 def fills(monkeypatch):
     """What the registry is asked to fill."""
     asked = []
-    monkeypatch.setattr(registry, "fill", asked.append)
+    monkeypatch.setattr(registries, "fill", asked.append)
     return asked
 
 
@@ -112,7 +113,7 @@ def test_what_goes_wrong_is_said_once_and_not_raised(monkeypatch):
     def fill(names):
         raise Panic("of a plugin")
 
-    monkeypatch.setattr(registry, "fill", fill)
+    monkeypatch.setattr(registries, "fill", fill)
     monkeypatch.setattr(_autoload, "_said", set())
     with pytest.warns(RuntimeWarning, match="mteb_ext is not active: of a plugin") as said:
         _autoload.install()
@@ -124,7 +125,7 @@ def test_an_interrupt_passes(monkeypatch):
     def fill(names):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(registry, "fill", fill)
+    monkeypatch.setattr(registries, "fill", fill)
     with pytest.raises(KeyboardInterrupt):
         _autoload.install()
     assert _autoload._busy == 0

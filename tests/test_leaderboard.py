@@ -30,9 +30,9 @@ from mteb_ext import load_results
 from mteb_ext.cli import main
 from mteb_ext.cli.site_folder import LISTING, check_place, write_site
 from mteb_ext.errors import DataError
-from mteb_ext.rendering.site import file_name, site_files
-from mteb_ext.results.findings import Finding, VerifyReport
-from mteb_ext.results.leaderboard import borda_ranks, leaderboard
+from mteb_ext.pages.leaderboard import file_name, site_files
+from mteb_ext.pages.leaderboard.data import borda_ranks, leaderboard
+from mteb_ext.verification.findings import Finding, VerifyReport
 
 SAMPLES = ("STS17SemEval.sample", "WikiQA.sample")
 NOTHING = VerifyReport([], {})
@@ -553,7 +553,7 @@ def test_results_and_site_are_apart(tmp_path, output, results):
 
 @pytest.fixture
 def unverified(monkeypatch):
-    monkeypatch.setattr("mteb_ext.results.verifying.verify_results", lambda folders: NOTHING)
+    monkeypatch.setattr("mteb_ext.verification.verifying.verify_results", lambda folders: NOTHING)
 
 
 @pytest.mark.slow
@@ -676,7 +676,7 @@ def test_no_page_overflows_fetches_or_complains(tab, site, width):
 def test_text_in_csv_is_no_formula():
     import pandas as pd
 
-    from mteb_ext.rendering.site import _tables
+    from mteb_ext.pages.leaderboard import _tables
 
     found = dict(_tables("x", pd.DataFrame({"run": ["=cmd()"], "value": [-0.5]})))
     assert found["x.csv"] == "run,value\n'=cmd(),-0.5\n"

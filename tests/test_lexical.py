@@ -11,17 +11,17 @@ from datasets import Dataset
 from mteb.models import CrossEncoderProtocol, SearchProtocol
 from torch.utils.data import DataLoader
 
-from mteb_ext.errors import ProtocolError
-from mteb_ext.models import MODEL_METAS
-from mteb_ext.models.sentence_bleu import SENTENCE_BLEU, ngrams, sentence_bleu
-from mteb_ext.models.token_cosine import TOKEN_COSINE, TokenCosine, token_cosine
-from mteb_ext.models.tokens import moses_tokens, words
-from mteb_ext.models.word_count import (
+from mteb_ext.baselines import MODEL_METAS
+from mteb_ext.baselines.sentence_bleu import SENTENCE_BLEU, ngrams, sentence_bleu
+from mteb_ext.baselines.token_cosine import TOKEN_COSINE, TokenCosine, token_cosine
+from mteb_ext.baselines.tokens import moses_tokens, words
+from mteb_ext.baselines.word_count import (
     STOP_WORDS,
     WEIGHTED_WORD_COUNT,
     WORD_COUNT,
     content_words,
 )
+from mteb_ext.errors import ProtocolError
 
 CALL = {"task_metadata": None, "hf_split": "test", "hf_subset": "default"}
 QUIET = {"encode_kwargs": {"show_progress_bar": False}, "num_proc": None, **CALL}

@@ -17,7 +17,7 @@ import pytest
 from mteb.benchmarks.benchmark import BenchmarkAggregation, CustomGrouping
 
 from mteb_ext.cli import main
-from mteb_ext.registry import MENU
+from mteb_ext.plugin.registries import MENU
 
 NAMES = ["JapaneseSTSIR", "TANDA-AS2", "SemEval2017-STS", "WMT17-Metrics", "mteb-ext"]
 REPOSITORY = "https://github.com/embeddings-benchmark/results"

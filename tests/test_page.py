@@ -28,9 +28,9 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 from mteb_ext import load_results
 from mteb_ext.cli import main
 from mteb_ext.errors import MtebExtError
-from mteb_ext.rendering import page as page_module
-from mteb_ext.rendering.text import printable
-from mteb_ext.results.page_data import Scatter, page_data, rescale
+from mteb_ext.pages import report as page_module
+from mteb_ext.pages.report.data import Scatter, page_data, rescale
+from mteb_ext.tables.text import printable
 
 pytestmark = pytest.mark.slow  # whole pages; what they compute is tested in test_comparing
 
@@ -42,7 +42,7 @@ VOID = {"meta", "br", "img", "input", "link", "hr"}
 def report_page(*arguments):
     pytest.importorskip("altair", reason="needs the extra report")
     pytest.importorskip("vl_convert", reason="needs the extra report")
-    from mteb_ext.rendering.page import report_page as page
+    from mteb_ext.pages.report import report_page as page
 
     return page(*arguments)
 
@@ -318,7 +318,7 @@ def page(data):
 @pytest.fixture
 def charts():
     pytest.importorskip("altair", reason="needs the extra report")
-    from mteb_ext.rendering.page import charts
+    from mteb_ext.pages.report import charts
 
     return charts
 
@@ -580,7 +580,7 @@ def test_texts_stand_in_the_page_only_if_asked_for(ranked):
 
 
 def test_missing_extra(data, monkeypatch):
-    from mteb_ext.rendering.page import report_page as page
+    from mteb_ext.pages.report import report_page as page
 
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MtebExtError, match=r"needs altair: pip install 'mteb-ext\[report\]'"):

@@ -10,8 +10,8 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from mteb_ext import plugins
 from mteb_ext.errors import DataError
+from mteb_ext.plugin import discovery
 
 GOOD = """
     from mteb_ext.tasks.wikiqa import WikiQA
@@ -29,12 +29,12 @@ def name_of(found):
 def discovered(tmp_path, monkeypatch, caplog):
     """The names of the tasks in files, and the lines of the log, without the usual cache."""
 
-    def discover(*, path=None, entry_points=(), kind=plugins.plugin_tasks, **files):
+    def discover(*, path=None, entry_points=(), kind=discovery.plugin_tasks, **files):
         for name, code in files.items():
             (tmp_path / f"{name}.py").write_text(textwrap.dedent(code), encoding="utf-8")
         monkeypatch.setenv("MTEB_EXT_PATH", path or str(tmp_path))
-        monkeypatch.setattr(plugins, "_entry_points", lambda: EntryPoints(entry_points))
-        monkeypatch.setattr(plugins, "_path_modules", plugins._path_modules.__wrapped__)
+        monkeypatch.setattr(discovery, "_entry_points", lambda: EntryPoints(entry_points))
+        monkeypatch.setattr(discovery, "_path_modules", discovery._path_modules.__wrapped__)
         with caplog.at_level(logging.WARNING, "mteb_ext"):
             found = kind.__wrapped__()
         return [name_of(one) for one in found], [r.getMessage() for r in caplog.records]
@@ -170,7 +170,7 @@ def test_a_class_that_two_entry_points_name_is_one_task(discovered):
 
 @pytest.mark.slow
 def test_a_slow_plugin_is_named(discovered, monkeypatch):
-    monkeypatch.setattr(plugins, "SLOW_SECONDS", 1.0)
+    monkeypatch.setattr(discovery, "SLOW_SECONDS", 1.0)
     names, [line] = discovered(slow="import time\ntime.sleep(1.01)\n" + textwrap.dedent(GOOD))
     assert names == ["MyWikiQA"]
     assert re.search(r"slow\.py took \d\.\d s to load", line)
@@ -191,7 +191,10 @@ BENCHMARK = """
 
 @pytest.mark.parametrize(
     ("kind", "code", "name"),
-    [(plugins.plugin_models, MODEL, "mine/model"), (plugins.plugin_benchmarks, BENCHMARK, "Mine")],
+    [
+        (discovery.plugin_models, MODEL, "mine/model"),
+        (discovery.plugin_benchmarks, BENCHMARK, "Mine"),
+    ],
 )
 def test_models_and_benchmarks(discovered, kind, code, name):
     assert discovered(kind=kind, mine=code, tasks=GOOD, bad="raise SystemError")[0] == [name]
@@ -200,9 +203,9 @@ def test_models_and_benchmarks(discovered, kind, code, name):
 @pytest.mark.parametrize(
     ("kind", "code", "reason"),
     [
-        (plugins.plugin_models, MODEL + "object.__setattr__(mine, 'name', None)", "no name"),
-        (plugins.plugin_benchmarks, BENCHMARK + "mine.tasks = ['WikiQA']", "'WikiQA' among"),
-        (plugins.plugin_benchmarks, BENCHMARK + "mine.tasks = None", "TypeError"),
+        (discovery.plugin_models, MODEL + "object.__setattr__(mine, 'name', None)", "no name"),
+        (discovery.plugin_benchmarks, BENCHMARK + "mine.tasks = ['WikiQA']", "'WikiQA' among"),
+        (discovery.plugin_benchmarks, BENCHMARK + "mine.tasks = None", "TypeError"),
     ],
 )
 def test_models_and_benchmarks_that_are_not_ready(discovered, kind, code, reason):
@@ -216,9 +219,24 @@ def test_models_and_benchmarks_that_are_not_ready(discovered, kind, code, reason
 @pytest.mark.parametrize(
     ("kind", "group", "target", "what"),
     [
-        (plugins.plugin_models, "mteb_ext.models", "mteb_ext.models.word_count:WORD_COUNT", None),
-        (plugins.plugin_models, "mteb_ext.models", "os:getcwd", "neither a ModelMeta nor a module"),
-        (plugins.plugin_benchmarks, "mteb_ext.benchmarks", "os:getcwd", "neither a Benchmark nor"),
+        (
+            discovery.plugin_models,
+            "mteb_ext.models",
+            "mteb_ext.baselines.word_count:WORD_COUNT",
+            None,
+        ),
+        (
+            discovery.plugin_models,
+            "mteb_ext.models",
+            "os:getcwd",
+            "neither a ModelMeta nor a module",
+        ),
+        (
+            discovery.plugin_benchmarks,
+            "mteb_ext.benchmarks",
+            "os:getcwd",
+            "neither a Benchmark nor",
+        ),
     ],
 )
 def test_entry_points_of_the_other_groups(discovered, kind, group, target, what):
@@ -249,9 +267,9 @@ def test_a_plugin_with_samples_beside_its_file_has_a_sample_task(discovered, tmp
     text = "\n".join("\t".join(row) for row in [[*header, "Label"], *rows])
     (tmp_path / "samples" / "mine" / "test.tsv").write_text(text + "\n")
     kept = []
-    monkeypatch.setattr(plugins, "_checked", lambda kind, value: kept.append(value) or value)
+    monkeypatch.setattr(discovery, "_checked", lambda kind, value: kept.append(value) or value)
     assert discovered(mine=task) == (["MyWikiQA"], [])
-    [twin] = plugins.samples_of(kept)
+    [twin] = discovery.samples_of(kept)
     assert twin.metadata.name == "MyWikiQA.sample"
     [question] = twin.load("test")[0]
     assert question.candidates == ["text 0", "text 1"]
@@ -261,6 +279,6 @@ def test_a_plugin_with_samples_beside_its_file_has_a_sample_task(discovered, tmp
 
 def test_a_plugin_without_samples_has_none(discovered, monkeypatch):
     kept = []
-    monkeypatch.setattr(plugins, "_checked", lambda kind, value: kept.append(value) or value)
+    monkeypatch.setattr(discovery, "_checked", lambda kind, value: kept.append(value) or value)
     discovered(mine=GOOD)
-    assert list(plugins.samples_of(kept)) == []
+    assert list(discovery.samples_of(kept)) == []

@@ -12,12 +12,12 @@ from conftest import spread
 from stock_tasks import QRELS, StockSTS, write_predictions
 
 from mteb_ext import load_dataset
+from mteb_ext.analysis.cells import find_runs, load_cells
+from mteb_ext.analysis.gold import PairGold, QueryGold
+from mteb_ext.analysis.predictions import find_predictions
+from mteb_ext.analysis.ties import tie_ranges
 from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.protocol import QuestionFilter
-from mteb_ext.results.cells import find_runs, load_cells
-from mteb_ext.results.gold import PairGold, QueryGold
-from mteb_ext.results.predictions import find_predictions
-from mteb_ext.results.ties import tie_ranges
 
 RUN = {
     "q1": {"d1": 0.1, "d2": 0.9, "d3": 0.5, "d4": 0.3},

@@ -102,7 +102,7 @@ def test_papers_stand_under_the_keys_that_they_are_cited_by():
 
 
 def test_the_baselines_cite_papers_of_the_package():
-    from mteb_ext.models import MODEL_METAS
+    from mteb_ext.baselines import MODEL_METAS
 
     cited = {meta.name.removeprefix("mteb-ext/"): meta.citation for meta in MODEL_METAS}
     assert cited == {
@@ -406,7 +406,7 @@ def test_the_types_are_the_documented_ones():
 
 
 def test_every_task_of_the_package_is_known():
-    from mteb_ext.plugins import own_tasks
+    from mteb_ext.plugin.discovery import own_tasks
 
     assert {task.metadata.name for task in own_tasks()} <= set(TASKS)
 

@@ -563,7 +563,7 @@ def test_sheets_of_another_form(tmp_path, sheets, message):
 @pytest.mark.process
 def test_the_readers_need_neither_mteb_nor_torch():
     code = (
-        "import sys; import mteb_ext.data.readers, mteb_ext.data.verify; "
+        "import sys; import mteb_ext.data.readers, mteb_ext.data.checks; "
         "print([m for m in ('mteb', 'torch', 'datasets', 'xlrd', 'requests') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -21,7 +21,7 @@ from scipy import stats
 
 from mteb_ext import DataError, load_dataset
 from mteb_ext.data.sources import data_folder
-from mteb_ext.plugins import own_tasks
+from mteb_ext.plugin.discovery import own_tasks
 
 pytestmark = pytest.mark.real_data
 
@@ -201,7 +201,7 @@ def expected_average_precision(scores, labels):
     [("TRECQA", 0.6861, 0.5801), ("TRECQAUnmasked", 0.6846, 0.5797)],
 )
 def test_the_word_counts_map_on_the_68_questions(name, expected, trec_eval):
-    from mteb_ext.models.word_count import content_words
+    from mteb_ext.baselines.word_count import content_words
 
     if name == "TRECQA":
         lines = find("mcrisc/lexdecomp/*/trec-qa/test.jsonl").read_text("utf-8").splitlines()
@@ -489,7 +489,7 @@ def test_wmt17s_headline_is_the_mean_of_seven_and_not_the_pooled_correlation():
     by_pair = {scores["hf_subset"]: scores["pearson"] for scores in result.scores["test"]}
     assert set(by_pair) == set(PAIRS)
     assert result.get_score() == pytest.approx(np.mean(list(by_pair.values())), abs=1e-12)
-    from mteb_ext.models.sentence_bleu import SentenceBleu
+    from mteb_ext.baselines.sentence_bleu import SentenceBleu
 
     bleu = SentenceBleu()
     rows = load_dataset("WMT17Metrics")

@@ -11,8 +11,8 @@ import pytest
 from mteb.models import ModelMeta
 from mteb.results import TaskResult
 
-from mteb_ext import registry
 from mteb_ext.errors import CompatibilityError
+from mteb_ext.plugin import registries
 
 SHARED = [
     ("STSBenchmark", "STSBenchmarkSemEval"),
@@ -64,7 +64,7 @@ def test_the_verdicts_on_tasks_of_mteb_are_its_own():
 
 
 def test_filling_again_changes_nothing():
-    for name in (*registry._STEPS, "mteb"):
+    for name in (*registries._STEPS, "mteb"):
         importlib.import_module(name)
     tasks, menu = sys.modules["mteb.get_tasks"], sys.modules["mteb.benchmarks._leaderboard_menu"]
     touched = {
@@ -77,7 +77,7 @@ def test_filling_again_changes_nothing():
     }
     before = {name: get() for name, get in touched.items()}
     names, entries = list(tasks._TASKS_REGISTRY), list(menu.HOME_BENCHMARK_ENTRIES)
-    registry.fill([*registry._STEPS, "mteb"])
+    registries.fill([*registries._STEPS, "mteb"])
     assert all(get() is before[name] for name, get in touched.items())
     assert list(tasks._TASKS_REGISTRY) == names
     assert entries == menu.HOME_BENCHMARK_ENTRIES
@@ -87,7 +87,7 @@ def test_filling_again_changes_nothing():
 def test_mteb_without_a_module_that_is_filled(monkeypatch):
     monkeypatch.delitem(sys.modules, "mteb.get_tasks")
     with pytest.raises(CompatibilityError, match=r"this mteb has no module mteb\.get_tasks"):
-        registry.fill(["mteb"])
+        registries.fill(["mteb"])
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_our_tasks_and_models_are_not_submitted(results, monkeypatch, caplog):
     cache = results(**{MINILM: ["WikiQA", "WikiQA.sample"], "mteb-ext__word-count": ["STS12"]})
     monkeypatch.setattr(mteb.ResultCache, "download_from_remote", lambda self: None)
     assert cache.submit_results()["status"] == "no_changes"
-    [line] = [r.getMessage() for r in caplog.records if r.name == "mteb_ext.registry"]
+    [line] = [r.getMessage() for r in caplog.records if r.name == "mteb_ext.plugin.registries"]
     for what in (
         "WikiQA of sentence-transformers/all-MiniLM-L6-v2",
         "WikiQA.sample of sentence-transformers/all-MiniLM-L6-v2",
@@ -132,7 +132,7 @@ def test_tasks_of_mteb_in_the_same_folder_go_through(results, caplog):
     [(meta, paths)] = cache._get_unsubmitted_results(cache._normalize_models(None)).items()
     assert meta.name == "sentence-transformers/all-MiniLM-L6-v2"
     assert sorted(path.name for path in paths) == ["STS12.json", "STS13.json"]
-    assert len([r for r in caplog.records if r.name == "mteb_ext.registry"]) == 1
+    assert len([r for r in caplog.records if r.name == "mteb_ext.plugin.registries"]) == 1
 
 
 def test_a_name_of_ours_that_mteb_has_is_mtebs(results, monkeypatch, caplog):
@@ -145,14 +145,14 @@ def test_a_name_of_ours_that_mteb_has_is_mtebs(results, monkeypatch, caplog):
     monkeypatch.setitem(models, "mteb-ext/word-count", other)
     paths = cache._get_unsubmitted_results(cache._normalize_models(None)).values()
     assert {path.name for of_model in paths for path in of_model} == {"WikiQA.json", "STS12.json"}
-    assert not [r for r in caplog.records if r.name == "mteb_ext.registry"]
+    assert not [r for r in caplog.records if r.name == "mteb_ext.plugin.registries"]
 
 
 def test_a_folder_without_ours_is_submitted_without_a_word(results, caplog):
     cache = results(**{MINILM: ["STS12"]})
     [paths] = cache._get_unsubmitted_results(cache._normalize_models(None)).values()
     assert [path.name for path in paths] == ["STS12.json"]
-    assert not [r for r in caplog.records if r.name == "mteb_ext.registry"]
+    assert not [r for r in caplog.records if r.name == "mteb_ext.plugin.registries"]
 
 
 def test_what_is_missing_is_added(monkeypatch):
@@ -162,6 +162,6 @@ def test_what_is_missing_is_added(monkeypatch):
     ours = [t for t in tasks.TASK_LIST if t.__module__.startswith("mteb_ext.")]
     tasks.TASK_LIST = tuple(t for t in tasks.TASK_LIST if t not in ours)
     del tasks._TASKS_REGISTRY["WikiQA"], tasks._TASKS_REGISTRY["WikiQA.sample"]
-    registry.fill(["mteb.get_tasks"])
+    registries.fill(["mteb.get_tasks"])
     assert list(tasks.TASK_LIST[-len(ours) :]) == ours
     assert mteb.get_task("WikiQA.sample").metadata.revision == "sample"

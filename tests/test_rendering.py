@@ -8,8 +8,8 @@ import math
 import pytest
 from rich.console import Console
 
-from mteb_ext.rendering.table import Table, plain_lines, print_framed
-from mteb_ext.rendering.text import interval, number, printable, spreadsheet_cell
+from mteb_ext.tables.table import Table, plain_lines, print_framed
+from mteb_ext.tables.text import interval, number, printable, spreadsheet_cell
 
 
 @pytest.mark.parametrize(

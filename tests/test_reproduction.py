@@ -70,7 +70,7 @@ def test_wikiqas_word_counts(model, map_published, mrr_published, tolerance):
 
 def test_the_order_of_ties_moves_the_word_count_more_than_models_differ():
     """The README's table: the same scores under three orders of the tied candidates."""
-    from mteb_ext.models.word_count import content_words
+    from mteb_ext.baselines.word_count import content_words
 
     scores = scores_of(mteb.get_model("mteb-ext/word-count"), "WikiQA")
     in_file_order = []

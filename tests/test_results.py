@@ -11,9 +11,9 @@ import mteb
 import pytest
 
 import mteb_ext
+from mteb_ext.analysis.beside import published_standings
+from mteb_ext.analysis.summary import headlines, label_runs, not_run, over_models
 from mteb_ext.errors import DataError
-from mteb_ext.results.beside import published_standings
-from mteb_ext.results.summary import headlines, label_runs, not_run, over_models
 
 WIKIQA = {  # the numbers are made up, the keys are those of a result
     "map": 0.5,

@@ -23,7 +23,7 @@ from rich.progress import TextColumn, TimeElapsedColumn
 
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, ModelError, RunError
-from mteb_ext.results.stamps import read_stamp
+from mteb_ext.formats.stamp import read_stamp
 from mteb_ext.running.costs import cell_cost, pace, parameters_of_model, texts_of_task
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Cell, Options, Plan, Unit, balanced, shard, units
@@ -738,7 +738,7 @@ def forked(folder):
     def start(arguments, statements, n=1):
         script = f"""
 import os, random, signal, sys, time
-import mteb, torch, sentence_transformers, mteb_ext.running.worker, mteb_ext.scoring.sharing
+import mteb, torch, sentence_transformers, mteb_ext.running.worker, mteb_ext.encoding.sharing
 from mteb_ext.cli import main
 mteb.get_task("WikiQA.sample"), mteb.get_model({COSINE!r})
 

@@ -13,8 +13,8 @@ from mteb.types import PromptType
 from scipy import sparse
 
 from mteb_ext import ProtocolError
-from mteb_ext.scoring import Call, Scorer, Texts, output
-from mteb_ext.scoring.scorer import _distinct
+from mteb_ext.encoding import Call, Scorer, Texts, output
+from mteb_ext.encoding.scorer import _distinct
 
 
 def texts(values, name="text", prompt_type=None):

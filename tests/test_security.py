@@ -15,11 +15,11 @@ from test_results import write_result
 
 import mteb_ext
 from mteb_ext import tasks
-from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.cli import main
 from mteb_ext.data import readers
 from mteb_ext.errors import ModelError, MtebExtError
-from mteb_ext.results.stamps import read_stamp
+from mteb_ext.formats.predictions import read_predictions
+from mteb_ext.formats.stamp import read_stamp
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan_files import read_plan
 

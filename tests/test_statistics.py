@@ -13,7 +13,7 @@ from mteb.abstasks.task_metadata import TaskMetadata
 
 from mteb_ext.bases import PaperRanking, PaperSTS
 from mteb_ext.bases.metadata import PaperMetadata
-from mteb_ext.plugins import own_tasks
+from mteb_ext.plugin.discovery import own_tasks
 
 PUBLIC = [task for task in own_tasks() if task.metadata.is_public]
 NAMES = [task.metadata.name for task in PUBLIC]

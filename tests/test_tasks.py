@@ -16,8 +16,8 @@ from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.data import readers, sources
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import registry
-from mteb_ext.lookup import paper_task
-from mteb_ext.plugins import own_tasks
+from mteb_ext.plugin.discovery import own_tasks
+from mteb_ext.plugin.lookup import paper_task
 from mteb_ext.protocol import QuestionFacts
 
 QUIET = {"show_progress_bar": False}

@@ -19,7 +19,7 @@ from mteb_ext import ProtocolError
 from mteb_ext.bases import PaperRanking, PaperSTS
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import MtebExtError
-from mteb_ext.lookup import paper_task
+from mteb_ext.plugin.lookup import paper_task
 from mteb_ext.protocol import (
     CorrelationProtocol,
     PairFacts,

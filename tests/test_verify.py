@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mteb_ext.data.checks import check_counts, check_fingerprint, check_records, fingerprint
 from mteb_ext.data.records import Pairs, Question
-from mteb_ext.data.verify import check_counts, check_fingerprint, check_records, fingerprint
 from mteb_ext.errors import DataError
 from mteb_ext.protocol import PairFacts, QuestionFacts, QuestionFilter
 

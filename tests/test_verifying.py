@@ -19,16 +19,16 @@ from mteb.models.model_implementations import MODEL_REGISTRY
 from test_running import run
 
 import mteb_ext
+from mteb_ext.analysis.cells import find_runs, load_cells
+from mteb_ext.analysis.ties import tie_ranges
 from mteb_ext.bases import PaperTask
 from mteb_ext.cli import _parser, main
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
-from mteb_ext.plugins import own_tasks
+from mteb_ext.plugin.discovery import own_tasks
 from mteb_ext.protocol import QuestionFilter, protocol_version
-from mteb_ext.results import rescoring
-from mteb_ext.results.cells import find_runs, load_cells
-from mteb_ext.results.findings import CODES
-from mteb_ext.results.ties import tie_ranges
+from mteb_ext.verification import rescoring
+from mteb_ext.verification.findings import CODES
 
 pytestmark = pytest.mark.slow  # runs, and every score of them again
 

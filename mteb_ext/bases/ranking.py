@@ -16,14 +16,14 @@ from mteb.models import CrossEncoderProtocol, EncoderProtocol, SearchProtocol
 from mteb.types import PromptType
 
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
+from mteb_ext.data.checks import fingerprint
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import Source
-from mteb_ext.data.verify import fingerprint
+from mteb_ext.encoding import Call, Scorer, Texts
 from mteb_ext.errors import ProtocolError, UndefinedMetricError
 from mteb_ext.metrics import significance
 from mteb_ext.metrics.ranking import Ranking
 from mteb_ext.protocol import QuestionFacts, QuestionFilter, RankingProtocol
-from mteb_ext.scoring import Call, Scorer, Texts
 
 if TYPE_CHECKING:
     from mteb.models import MTEBModels

@@ -13,13 +13,13 @@ from mteb.abstasks.sts import AbsTaskSTS
 from mteb.models import CrossEncoderProtocol, EncoderProtocol
 
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
+from mteb_ext.data.checks import fingerprint
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import Source
-from mteb_ext.data.verify import fingerprint
+from mteb_ext.encoding import Call, Scorer, Texts
 from mteb_ext.errors import DataError, ProtocolError, UndefinedMetricError
 from mteb_ext.metrics import correlation, significance
 from mteb_ext.protocol import CorrelationProtocol, PairFacts
-from mteb_ext.scoring import Call, Scorer, Texts
 
 if TYPE_CHECKING:
     from mteb.models import MTEBModels
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mteb.types import EncodeKwargs, PromptType
     from numpy.typing import NDArray
 
-    from mteb_ext.scoring.output import Float
+    from mteb_ext.encoding.output import Float
 
 _Scored: TypeAlias = "tuple[Float, Float]"  # similarity and gold
 

@@ -16,11 +16,11 @@ from mteb.abstasks import AbsTask
 from mteb.timing import TimingStack
 
 from mteb_ext.bases.metadata import PaperMetadata
-from mteb_ext.bases.predictions import check_predictions, write_predictions
+from mteb_ext.data.checks import check_counts, check_fingerprint, check_records, fingerprint
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.data.sources import DataNotProvidedError, SampleFiles, Source, UpstreamFiles
-from mteb_ext.data.verify import check_counts, check_fingerprint, check_records, fingerprint
 from mteb_ext.errors import DataError, MtebExtError, ProtocolError, UndefinedMetricError
+from mteb_ext.formats.predictions import check_predictions, write_predictions
 from mteb_ext.metrics.significance import Interval
 from mteb_ext.protocol import (
     CorrelationProtocol,
@@ -307,7 +307,7 @@ class PaperTask(AbsTask):
             split: The split.
             subset: The subset.
             predicted: The prediction file's part of this split and subset: one finite score for
-                every pair or candidate, as :mod:`mteb_ext.results.gold` checks.
+                every pair or candidate, as :mod:`mteb_ext.analysis.gold` checks.
 
         Returns:
             The scores of the subset, without remarks on the model and without the interval of a

@@ -51,8 +51,8 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    from mteb_ext.rendering.compare import FORMATS, comparison_tables
-    from mteb_ext.results.comparing import compare_runs
+    from mteb_ext.analysis.comparing import compare_runs
+    from mteb_ext.tables.compare import FORMATS, comparison_tables
 
     output = arguments.output
     form = arguments.format or (output and _FORMATS.get(output.suffix))
@@ -73,7 +73,7 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 
 def _ties(arguments: argparse.Namespace) -> None:
-    from mteb_ext.rendering.ties import ties_table
-    from mteb_ext.results.ties import tie_ranges
+    from mteb_ext.analysis.ties import tie_ranges
+    from mteb_ext.tables.ties import ties_table
 
     print_tables([ties_table(tie_ranges(arguments.folders, arguments.tasks))])

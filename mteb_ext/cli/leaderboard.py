@@ -34,10 +34,10 @@ def add_commands(commands: Commands) -> None:
 
 def _leaderboard(arguments: argparse.Namespace) -> None:
     import mteb_ext
-    from mteb_ext.rendering.site import site_files
-    from mteb_ext.results import load_results
-    from mteb_ext.results.leaderboard import leaderboard
-    from mteb_ext.results.verifying import verify_results
+    from mteb_ext.analysis import load_results
+    from mteb_ext.pages.leaderboard import site_files
+    from mteb_ext.pages.leaderboard.data import leaderboard
+    from mteb_ext.verification.verifying import verify_results
 
     folders, output = arguments.folders, arguments.output
     check_place(output, folders)

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mteb_ext.errors import MtebExtError
-from mteb_ext.rendering.text import printable
+from mteb_ext.tables.text import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mteb_ext.rendering.table import Table
+    from mteb_ext.tables.table import Table
 
 NAME = "mteb-ext"
 
@@ -51,7 +51,7 @@ def print_tables(tables: Iterable[Table], path: Path | None = None) -> None:
     """Print tables: framed on a terminal, plain and unwrapped elsewhere and in a file."""
     from rich.console import Console
 
-    from mteb_ext.rendering.table import plain_lines, print_framed
+    from mteb_ext.tables.table import plain_lines, print_framed
 
     if path is not None:
         print_text("\n\n".join("\n".join(plain_lines(table)) for table in tables) + "\n", path)

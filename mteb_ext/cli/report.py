@@ -39,10 +39,10 @@ def add_commands(commands: Commands) -> None:
 def _report(arguments: argparse.Namespace) -> None:
     if arguments.output and arguments.output.suffix not in {".html", ".htm"}:
         raise DataError(f"{arguments.output}: the page is HTML; give it the ending .html.")
-    from mteb_ext.rendering.report import headline_tables, models_table, published_table
-    from mteb_ext.results import load_results
-    from mteb_ext.results.beside import published_standings
-    from mteb_ext.results.summary import headlines, not_run, over_models
+    from mteb_ext.analysis import load_results
+    from mteb_ext.analysis.beside import published_standings
+    from mteb_ext.analysis.summary import headlines, not_run, over_models
+    from mteb_ext.tables.report import headline_tables, models_table, published_table
 
     folders = arguments.folders or [Path("results")]
     results = load_results(*folders)
@@ -65,8 +65,8 @@ def _report(arguments: argparse.Namespace) -> None:
 
 def _write_page(results: pd.DataFrame, folders: list[Path], arguments: argparse.Namespace) -> None:
     import mteb_ext
-    from mteb_ext.rendering.page import report_page
-    from mteb_ext.results.page_data import page_data
+    from mteb_ext.pages.report import report_page
+    from mteb_ext.pages.report.data import page_data
 
     words = [NAME, "report", *map(str, folders), *(["--texts"] if arguments.texts else [])]
     command = shlex.join([*words, "-o", str(arguments.output)])

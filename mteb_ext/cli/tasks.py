@@ -29,8 +29,8 @@ def add_commands(commands: Commands) -> None:
 def _list_tasks(_: argparse.Namespace) -> None:
     from mteb_ext.bases import PaperTask
     from mteb_ext.environment import DISABLE, is_set
-    from mteb_ext.plugins import own_tasks, plugin_tasks
-    from mteb_ext.rendering.table import Table
+    from mteb_ext.plugin.discovery import own_tasks, plugin_tasks
+    from mteb_ext.tables.table import Table
 
     if is_set(DISABLE):
         raise MtebExtError(f"{DISABLE} is set, which turns all of these tasks off: unset it.")
@@ -117,8 +117,8 @@ def _checked(task: type[PaperTask], revisions: set[str]) -> str:
 
 def _paper_tasks(names: Sequence[str] = ()) -> list[type[PaperTask]]:
     from mteb_ext.bases import PaperTask
-    from mteb_ext.lookup import paper_task
-    from mteb_ext.plugins import own_tasks
+    from mteb_ext.plugin.discovery import own_tasks
+    from mteb_ext.plugin.lookup import paper_task
 
     if names:
         return [paper_task(name) for name in names]

@@ -39,8 +39,8 @@ def add_commands(commands: Commands) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    from mteb_ext.rendering.verify import verify_json, verify_tables
-    from mteb_ext.results.verifying import verify_results
+    from mteb_ext.tables.verify import verify_json, verify_tables
+    from mteb_ext.verification.verifying import verify_results
 
     report = verify_results(arguments.folders, against=arguments.against)
     if not (report.findings or report.verdicts):

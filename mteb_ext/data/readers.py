@@ -23,9 +23,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mteb_ext.data.json_files import parse_json
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import DataError
+from mteb_ext.json_files import parse_json
 
 STS_BENCHMARK_GENRES = ("news", "captions", "forums")
 UNPACKED_LIMIT = 2**26  # bytes; six times the largest file of the papers

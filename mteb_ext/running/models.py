@@ -287,7 +287,7 @@ def _asks_for_trust(options: Any) -> bool:  # noqa: ANN401 - whatever a plan hol
 
 def _is_lexical(name: str) -> bool:
     """Whether a model is one of this package's, which are all code."""
-    from mteb_ext.models import MODEL_METAS
+    from mteb_ext.baselines import MODEL_METAS
 
     return name in {meta.name for meta in MODEL_METAS}
 

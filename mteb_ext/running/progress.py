@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mteb_ext.rendering.text import printable
 from mteb_ext.running.worker import Event
+from mteb_ext.tables.text import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as LiveProgress

@@ -1,4 +1,4 @@
-"""What goes into a stamp: see :class:`mteb_ext.results.stamps.Stamp`."""
+"""What goes into a stamp: see :class:`mteb_ext.formats.stamp.Stamp`."""
 
 from __future__ import annotations
 

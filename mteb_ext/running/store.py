@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 
 from mteb.results import TaskResult
 
+from mteb_ext.analysis.reading import check_result
 from mteb_ext.bases import PaperTask
-from mteb_ext.bases.predictions import read_predictions
 from mteb_ext.errors import DataError, RunError
-from mteb_ext.results import stamps
-from mteb_ext.results.reading import check_result
+from mteb_ext.formats import stamp as stamps
+from mteb_ext.formats.predictions import read_predictions
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask

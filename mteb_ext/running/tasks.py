@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mteb_ext.errors import DataError
-from mteb_ext.lookup import find_benchmark, find_task
 from mteb_ext.names import did_you_mean
+from mteb_ext.plugin.lookup import find_benchmark, find_task
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask

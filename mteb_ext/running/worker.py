@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mteb_ext.errors import ModelError, MtebExtError, RunError
+from mteb_ext.formats.stamp import Stamp, file_sha256
 from mteb_ext.protocol import protocol_version
-from mteb_ext.results.stamps import Stamp, file_sha256
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Options
 from mteb_ext.running.stamp import hardware, libraries
@@ -212,7 +212,7 @@ class Worker:
         from mteb.models import EncoderProtocol
 
         from mteb_ext.bases import PaperTask
-        from mteb_ext.scoring.sharing import SharedEmbeddings
+        from mteb_ext.encoding.sharing import SharedEmbeddings
 
         if self._load_error is not None:
             raise self._load_error

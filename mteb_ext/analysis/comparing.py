@@ -1,0 +1,435 @@
+"""Many models on many test sets: scores, differences, and how sure these are."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mteb_ext.analysis.cells import Cell, find_runs, load_cells
+from mteb_ext.analysis.editions import PAPERS, edition, subsets_of
+from mteb_ext.analysis.gold import PairGold, QueryGold, correlation_metric
+from mteb_ext.bases.sts import COEFFICIENTS
+from mteb_ext.data.sources import DataNotProvidedError
+from mteb_ext.errors import DataError, OfflineError, ProtocolError, UndefinedMetricError
+from mteb_ext.metrics.comparison import (
+    Comparison,
+    compare_correlations_of,
+    compare_means_of,
+    letters,
+)
+from mteb_ext.names import did_you_mean
+from mteb_ext.published import VARIANTS, load_published
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from mteb_ext.analysis.predictions import Predictions
+
+logger = logging.getLogger(__name__)
+
+LEVEL = 0.05
+
+RANDOMISATION = "paired randomisation test over queries"
+WILLIAMS = "Williams' test"
+WALD = "Wald test of the difference"
+
+_TEST_SET = (
+    *("task", "split", "subset", "metric", "n", "unit", "subsets", "all_subsets"),
+    *("whole", "headline", "dataset_revision", "edition"),
+)
+SCORE_COLUMNS = (*_TEST_SET, "run", "value", "letters", "best", "beside_baseline")
+PAIR_COLUMNS = (
+    *_TEST_SET,
+    *("first", "second", "first_value", "second_value", "difference", "low", "high"),
+    *("wins", "ties", "losses", "test", "p", "p_adjusted", "significant", "resolvable"),
+)
+GROUP_COLUMNS = (
+    *("task", "split", "metric", "model", "runs", "mean", "sd", "lowest", "highest"),
+    *("run", "value", "chosen_by"),
+)
+_OF_COMPARISON = (
+    *("difference", "low", "high", "wins", "ties", "losses", "p", "p_adjusted", "resolvable"),
+)
+_DEV = ("dev", "validation")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison found, as frames.
+
+    A test set is a subset of a split of a task, or the headline over several subsets, whose subset
+    is empty. Every frame names it by task, split, subset, metric, the number ``n`` of its ``unit``
+    (pairs or queries), how many of the task's subsets it is over, whether it is the ``whole`` of
+    what was predicted in the split and the task's ``headline``, and the edition of the data.
+
+    Attributes:
+        scores: `SCORE_COLUMNS`: a row a run and test set, the best first. Runs that share a letter
+            do not differ significantly; ``best`` marks one that differs from all others. Against a
+            baseline there are neither, and ``beside_baseline`` says whether a run is
+            significantly ``better`` or ``worse``, the ``same`` or the ``baseline`` itself.
+        pairs: `PAIR_COLUMNS`: a row a comparison, from :mod:`mteb_ext.metrics.comparison`.
+        published: Published numbers of the test sets' variants, without a test: no predictions
+            of these systems are known.
+        groups: `GROUP_COLUMNS`: a row a model and split where runs are grouped, else empty: mean,
+            standard deviation and range over its runs, and the run that stands for them.
+        remarks: What limits the comparison, in sentences.
+    """
+
+    scores: pd.DataFrame
+    pairs: pd.DataFrame
+    published: pd.DataFrame
+    groups: pd.DataFrame
+    remarks: Sequence[str]
+
+
+def compare_runs(
+    folders: str | Path | Sequence[str | Path],
+    names: str | Sequence[str] = (),
+    *,
+    metric: str | None = None,
+    baseline: str | None = None,
+    group: bool = False,
+) -> Compared:
+    """Compare the models whose prediction files are in folders.
+
+    Args:
+        folders: Folders that hold prediction files at any depth.
+        names: Tasks; all that are found if left out.
+        metric: A result key, for example ``ndcg_at_10``; each task's main score if left out. Tasks
+            whose predictions do not allow it are named by a logged warning and left out.
+        baseline: Compare all other models with this one, and not with each other.
+        group: Let one run stand for all runs of a model: the one that dev would have chosen, or
+            without dev predictions the median one.
+
+    Raises:
+        DataError: If there is nothing to compare, or files are of different data. A task whose
+            data cannot be had here is named by a logged warning and left out.
+        UndefinedMetricError: If a model's correlation is undefined.
+    """
+    found = find_runs(folders, names)
+    if baseline is not None:
+        _check_baseline(baseline, found)
+    results = _Results()
+    for name, files in found.items():
+        try:
+            for split in _by_split(load_cells(name, files), metric, group=group):
+                results.add(split, baseline)
+        except UndefinedMetricError:
+            raise
+        except (ProtocolError, DataNotProvidedError, OfflineError) as error:
+            logger.warning("%s is skipped: %s", name, error)
+    if not results.pairs:
+        raise DataError(
+            f"nothing to compare by {metric or 'the main scores'}; the warnings say why."
+        )
+    return results.frames()
+
+
+def compare_cells(cells: Sequence[Cell]) -> Compared:
+    """Compare the models of one task by its main score, all pairs.
+
+    Args:
+        cells: From :func:`mteb_ext.analysis.cells.load_cells`, of two models or more.
+
+    Raises:
+        DataError: If a file does not fit the data.
+        UndefinedMetricError: If a model's correlation is undefined.
+    """
+    results = _Results()
+    for split in _by_split(cells, None, group=False):
+        results.add(split, None)
+    return results.frames()
+
+
+@dataclass(frozen=True)
+class _TestSet:
+    """Subsets that are compared together, and what their metric is computed from.
+
+    Attributes:
+        cells: One subset, or several whose mean is the score.
+        metric: The metric.
+        rows: Each cell's ``(runs, n)`` scores of pairs, or values of queries.
+        runs: The runs.
+        whole: Whether these are all the subsets that were predicted in the split.
+    """
+
+    cells: Sequence[Cell]
+    metric: str
+    rows: Sequence[NDArray[np.float64]]
+    runs: Sequence[str]
+    whole: bool
+
+    @property
+    def of_pairs(self) -> bool:
+        return isinstance(self.cells[0].gold, PairGold)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """(runs,) the scores."""
+        parts = zip(self.cells, self.rows, strict=True)
+        means: NDArray[np.float64] = np.mean([self._values_of(*part) for part in parts], axis=0)
+        return means
+
+    def _values_of(self, cell: Cell, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not isinstance(cell.gold, PairGold):
+            return np.asarray(rows.mean(axis=1))
+        correlate, values = COEFFICIENTS[correlation_metric(self.metric)[1]], []
+        for run, scores in zip(self.runs, rows, strict=True):
+            with cell.named(run):
+                values.append(correlate(scores, cell.gold.score))
+        return np.array(values)
+
+    def compared(self, baseline: int | None) -> list[Comparison]:
+        """The comparisons of all pairs, or of all runs with one."""
+        if self.of_pairs:
+            gold = [cell.gold.score for cell in self.cells if isinstance(cell.gold, PairGold)]
+            subsets = list(zip(gold, self.rows, strict=True))
+            method = correlation_metric(self.metric)[1]
+            return compare_correlations_of(subsets, method, baseline=baseline)
+        # Weighted so that each subset counts alike in the mean over all queries.
+        n_all = sum(rows.shape[1] for rows in self.rows)
+        weighted = [rows * (n_all / (len(self.rows) * rows.shape[1])) for rows in self.rows]
+        return compare_means_of(np.concatenate(weighted, axis=1), baseline=baseline)
+
+    @property
+    def test(self) -> str:
+        """The name of the test that `compared` does."""
+        if not self.of_pairs:
+            return RANDOMISATION
+        is_pearson = correlation_metric(self.metric)[1] == "pearson"
+        return WILLIAMS if is_pearson and len(self.cells) == 1 else WALD
+
+    def of_runs(self, runs: Collection[str]) -> _TestSet:
+        """The same of some of the runs."""
+        kept = [i for i, run in enumerate(self.runs) if run in runs]
+        rows = [array[kept] for array in self.rows]
+        return replace(self, rows=rows, runs=[self.runs[i] for i in kept])
+
+    def facts(self) -> dict[str, Any]:
+        """The columns that name it."""
+        first = self.cells[0]
+        revision = str(first.task.metadata.revision)
+        return {
+            "task": first.task.metadata.name,
+            "split": first.split,
+            "subset": first.subset if len(self.cells) == 1 else "",
+            "metric": self.metric,
+            "n": sum(rows.shape[1] for rows in self.rows),
+            "unit": "pairs" if self.of_pairs else "queries",
+            "subsets": len(self.cells),
+            "all_subsets": len(subsets_of(first.task, first.split) or ()),
+            "whole": self.whole,
+            "headline": self.whole and self.metric == first.task.metadata.main_score,
+            "dataset_revision": revision,
+            "edition": edition(first.task, revision),
+        }
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The test sets of one split, the headline's first, and the runs that stand for others."""
+
+    sets: Sequence[_TestSet]
+    models: Mapping[str, str]  # by run
+    groups: Sequence[dict[str, Any]] = ()
+
+
+def _by_split(cells: Sequence[Cell], metric: str | None, *, group: bool) -> list[_Split]:
+    wanted = metric or str(cells[0].task.metadata.main_score)
+    models = {run: file.model for run, file in cells[0].files.items()}
+    splits = {}
+    for split in dict.fromkeys(cell.split for cell in cells):
+        parts = [cell for cell in cells if cell.split == split]
+        rows = [cell.scores(wanted) for cell in parts]
+        sets = [_TestSet(parts, wanted, rows, list(models), whole=True)]
+        if len(parts) > 1:
+            each = zip(parts, rows, strict=True)
+            sets += [_TestSet([c], wanted, [r], list(models), whole=False) for c, r in each]
+        splits[split] = _Split(sets, models)
+    if not group:
+        return list(splits.values())
+    dev = next((splits.pop(split) for split in _DEV if split in splits and len(splits) > 1), None)
+    return [_grouped(split, dev) for split in splits.values()]
+
+
+def _grouped(split: _Split, dev: _Split | None) -> _Split:
+    """One run for each model: the best on dev, or else the median one."""
+    main = split.sets[0]
+    values = dict(zip(main.runs, main.values, strict=True))
+    dev_values = dict(zip(dev.sets[0].runs, dev.sets[0].values, strict=True)) if dev else {}
+    groups = []
+    for model in dict.fromkeys(split.models.values()):
+        of_model = [run for run in main.runs if split.models[run] == model]
+        runs = sorted(of_model, key=values.__getitem__)
+        median = runs[(len(runs) - 1) // 2]
+        chosen = max(of_model, key=dev_values.__getitem__) if dev_values else median
+        of_runs = [values[run] for run in runs]
+        facts = {name: main.facts()[name] for name in ("task", "split", "metric")}
+        groups.append(
+            facts
+            | {
+                "model": model,
+                "runs": len(runs),
+                "mean": np.mean(of_runs),
+                "sd": np.std(of_runs, ddof=1) if len(runs) > 1 else np.nan,
+                "lowest": of_runs[0],
+                "highest": of_runs[-1],
+                "run": chosen,
+                "value": values[chosen],
+                "chosen_by": "only run" if len(runs) == 1 else "dev" if dev else "median",
+            }
+        )
+    standing = [row["run"] for row in groups]
+    if len(standing) < 2:
+        raise ProtocolError(f"all runs are of one model, {groups[0]['model']}.")
+    return _Split([tests.of_runs(standing) for tests in split.sets], split.models, groups)
+
+
+def _check_baseline(baseline: str, found: Mapping[str, Mapping[str, Predictions]]) -> None:
+    known = sorted(
+        {n for files in found.values() for run, f in files.items() for n in (run, f.model)}
+    )
+    if baseline not in known:
+        hint = did_you_mean(baseline, known, cutoff=0.4) or f" There are {', '.join(known)}."
+        raise DataError(f"no model {baseline!r} has predictions here.{hint}")
+
+
+def _index(baseline: str, split: _Split) -> int:
+    runs = split.sets[0].runs
+    named = [i for i, run in enumerate(runs) if baseline in {run, split.models[run]}]
+    exact = [i for i in named if runs[i] == baseline]
+    if len(exact or named) > 1:
+        raise DataError(
+            f"{baseline} has several runs here; name one: {', '.join(runs[i] for i in named)}."
+        )
+    if not named:
+        raise ProtocolError(f"the baseline {baseline} has no predictions of it.")
+    return (exact or named)[0]
+
+
+class _Results:
+    """The rows of a comparison's frames, collected over test sets."""
+
+    def __init__(self) -> None:
+        self.scores: list[dict[str, Any]] = []
+        self.pairs: list[dict[str, Any]] = []
+        self.groups: list[dict[str, Any]] = []
+        self.remarks: dict[str, None] = {}
+
+    def add(self, split: _Split, baseline: str | None) -> None:
+        """Compare the runs on every test set of a split."""
+        index = None if baseline is None else _index(baseline, split)
+        for tests in split.sets:
+            self._add_test_set(tests, index)
+        self.groups += split.groups
+
+    def _add_test_set(self, tests: _TestSet, baseline: int | None) -> None:
+        facts, values, runs = tests.facts(), tests.values.tolist(), tests.runs
+        try:
+            comparisons = [_oriented(c, values, baseline) for c in tests.compared(baseline)]
+        except UndefinedMetricError as error:  # of a single query, say
+            where = f"{facts['task']} ({facts['split']}, {facts['subset'] or 'mean'})"
+            logger.warning("%s is skipped: %s", where, error)
+            return
+        marks = [""] * len(runs)
+        if baseline is None:
+            marks = letters(values, runs, comparisons, level=LEVEL)
+        for i, mark in enumerate(marks):
+            mine = [c for c in comparisons if i in {c.first, c.second}]
+            is_best = baseline is None and values[i] == max(values)
+            beside = "" if baseline is None else _beside(values[i] - values[baseline], mine)
+            self.scores.append(
+                facts
+                | {"run": runs[i], "value": values[i], "letters": mark}
+                | {"best": is_best and all(c.p_adjusted <= LEVEL for c in mine)}
+                | {"beside_baseline": "baseline" if i == baseline else beside}
+            )
+        for c in comparisons:
+            self.pairs.append(
+                facts
+                | {"first": runs[c.first], "second": runs[c.second]}
+                | {"first_value": values[c.first], "second_value": values[c.second]}
+                | {name: getattr(c, name) for name in _OF_COMPARISON}
+                | {"test": tests.test, "significant": c.p_adjusted <= LEVEL}
+            )
+        gold = tests.cells[0].gold
+        if isinstance(gold, QueryGold) and gold.candidates is None:
+            self.remarks[
+                f"{facts['task']}: its predictions hold the first {gold.depth:,} documents of a "
+                "query; what a model ranks deeper counts as not found."
+            ] = None
+
+    def frames(self) -> Compared:
+        """The frames."""
+        import pandas as pd
+
+        scores = pd.DataFrame(self.scores, columns=list(SCORE_COLUMNS))
+        order = scores.groupby(["task", "split", "subset"], sort=False).ngroup()
+        scores = scores.assign(order=order).sort_values(
+            ["order", "value", "run"], ascending=[True, False, True], ignore_index=True
+        )
+        pairs = pd.DataFrame(self.pairs, columns=list(PAIR_COLUMNS))
+        counts = dict.fromkeys(("wins", "ties", "losses"), "Int64")
+        return Compared(
+            scores.drop(columns="order"),
+            pairs.astype(counts),
+            published_beside(scores),
+            pd.DataFrame(self.groups, columns=list(GROUP_COLUMNS)),
+            list(self.remarks),
+        )
+
+
+def _oriented(c: Comparison, values: Sequence[float], baseline: int | None) -> Comparison:
+    """The better model first, or the one that is not the baseline."""
+    kept = values[c.first] >= values[c.second] if baseline is None else c.second == baseline
+    if kept:
+        return c
+    return replace(
+        c,
+        first=c.second,
+        second=c.first,
+        difference=-c.difference,
+        low=-c.high,
+        high=-c.low,
+        wins=c.losses,
+        losses=c.wins,
+    )
+
+
+def _beside(difference: float, comparisons: Sequence[Comparison]) -> str:
+    if comparisons[0].p_adjusted > LEVEL:
+        return "same"
+    return "better" if difference > 0 else "worse"
+
+
+def published_beside(scores: pd.DataFrame) -> pd.DataFrame:
+    """The published numbers of the variants that scores follow, the best of each first.
+
+    Args:
+        scores: Rows with task, split, subset, metric and edition; test scores on a paper's own
+            data have published numbers.
+    """
+    import pandas as pd
+
+    sets = scores[(scores["edition"] == PAPERS) & (scores["split"] == "test")]
+    sets = sets[["task", "subset", "metric"]].drop_duplicates()
+    found = [load_published().iloc[:0]]
+    for task, subset, key in sets.itertuples(index=False):
+        for variant in VARIANTS.values():
+            names = [name for name, follows in variant.keys.items() if follows == key]
+            computed = subset or variant.mean_of  # a mean of other subsets is none of ours
+            if names and computed and subset in variant.subsets.get(task, ()):
+                rows = load_published(task, variant=variant.id)
+                found.append(rows[(rows["subset"] == subset) & rows["metric"].isin(names)])
+    order = ["task", "subset", "metric", "variant", "value"]
+    return pd.concat(found).sort_values(
+        order, ascending=[True] * 4 + [False], ignore_index=True, kind="stable"
+    )

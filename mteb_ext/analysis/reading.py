@@ -1,0 +1,422 @@
+"""mteb's result files as one table: :func:`load_results`."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+from mteb_ext import json_files
+from mteb_ext.analysis.editions import PAPERS, edition, known_task, pairs_in, subsets_of
+from mteb_ext.errors import DataError, MtebExtError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from mteb.abstasks import AbsTask
+
+logger = logging.getLogger(__name__)
+
+COLUMNS: Mapping[str, str] = {
+    "model": "str",
+    "revision": "str",
+    "task": "str",
+    "split": "str",
+    "subset": "str",
+    "metric": "str",
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "n": "Int64",
+    "headline": "bool",
+    "subsets": "Int64",
+    "all_subsets": "Int64",
+    "dataset_revision": "str",
+    "edition": "str",
+    "mteb_version": "str",
+    "path": "str",
+}
+"""The columns of :func:`load_results`, with their pandas types."""
+
+MAIN_SCORE = "main_score"  # the metric of a headline whose task is not known here
+MODEL_META = "model_meta.json"
+PREDICTIONS = "_predictions.json"  # how the names of mteb's prediction files end
+_EXPERIMENTS = "experiments"  # mteb's folder, in a revision's, of runs with other options
+_LARGEST = 100 << 20  # bytes; mteb's repository of results takes files of up to 10 MB
+_NOT_METRICS = ("ci95_", "headline_ci95_", "num_queries")
+
+
+def load_results(*folders: str | Path) -> pd.DataFrame:
+    """Load the result files of any number of folders, of mteb's own tasks too.
+
+    A file that is damaged, or is none of mteb's, is named by a logged warning and left out, and so
+    is a folder that cannot be read. Results of tasks that mteb does not know here are kept, with
+    the metric ``main_score``. A file that is found twice counts once.
+
+    Args:
+        folders: What ``--output-folder`` was given, its ``results`` folder, or a model's folder.
+            They are only read.
+
+    Returns:
+        A row for each metric of each subset, split, task, model and revision, and for a task of
+        several subsets a row for the mean of their main scores, whose subset is empty.
+        ``headline`` marks the row that is the task's score in a split: that mean, or the main
+        score of the only subset. ``low`` and ``high`` are the ends of its 95% interval and of
+        other main scores' where the file has them; ``n`` is the number of queries or pairs where
+        it is known, ``subsets`` how many subsets the value is over, and ``all_subsets`` how many
+        the task has. ``edition`` says what ``dataset_revision`` stands for: the ``paper's`` data,
+        ``mteb's`` for tasks of its own, ``sample``, ``another edition``, or ``unknown`` without
+        the task. The rows stand in the order of model, revision, task and path, and within a file
+        in its own order.
+
+    Raises:
+        DataError: If a folder does not exist, or none is named.
+    """
+    import pandas as pd
+
+    if not folders:
+        raise DataError("load_results needs the folders to look in, such as 'results'.")
+    rows: list[dict[str, Any]] = []
+    model, task = cache(model_of), cache(known_task)  # each is named once if there is a fault
+    paths = result_paths(*folders)
+    if not paths:
+        logger.warning("%s: no result files here.", ", ".join(map(str, folders)))
+    for path in paths:
+        try:
+            result = ResultFile.read(path)
+            rows += list(result.rows(*model(path.parent), task(result.task)))  # all or none
+        except MtebExtError as error:
+            logger.warning("%s is left out: %s", path, error)
+    rows.sort(key=lambda row: (row["model"], row["revision"], row["task"], row["path"]))
+    return pd.DataFrame(
+        {
+            name: pd.Series(
+                [storable(value) if isinstance(value := row[name], str) else value for row in rows],
+                dtype=kind,
+            )
+            for name, kind in COLUMNS.items()
+        }
+    )
+
+
+def storable(text: str) -> str:
+    """Text that UTF-8 can hold: names of files and escapes in JSON need not be."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def result_paths(*folders: str | Path) -> list[Path]:
+    """The JSON files below folders that may be mteb's results, each once, sorted.
+
+    Raises:
+        DataError: If a folder does not exist.
+    """
+    return [
+        path
+        for path in files_below(*folders)
+        if path.name.endswith(".json")
+        and path.name != MODEL_META
+        and not path.name.endswith(PREDICTIONS)
+    ]
+
+
+def _leave_out(path: Path, error: OSError) -> None:
+    logger.warning("%s is left out: it cannot be read (%s)", path, error.strerror)
+
+
+def files_below(
+    *folders: str | Path, unreadable: Callable[[Path, OSError], None] = _leave_out
+) -> list[Path]:
+    """The files below folders, each once, sorted; hidden ones are left out.
+
+    Args:
+        folders: Folders.
+        unreadable: Called with each file and folder that cannot be read.
+
+    Raises:
+        DataError: If a folder does not exist.
+    """
+    seen: set[tuple[int, int]] = set()
+    for folder in folders:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise DataError(f"{folder!r} is no folder: name folders one by one, as text or paths.")
+    return sorted(path for folder in folders for path in _below(Path(folder), seen, unreadable))
+
+
+def _below(
+    folder: Path, seen: set[tuple[int, int]], unreadable: Callable[[Path, OSError], None]
+) -> Iterator[Path]:
+    """Walk without recursion: folders may be nested deeper than Python's stack, or in a circle."""
+    if not folder.is_dir():
+        raise DataError(f"{folder} is not a folder. Name the one that --output-folder was given.")
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+        except OSError as error:
+            unreadable(here, error)
+            continue
+        for entry in entries:
+            try:
+                status = entry.stat()
+            except FileNotFoundError:
+                continue  # a link to nothing
+            except OSError as error:
+                unreadable(here / entry.name, error)
+                continue
+            if (status.st_dev, status.st_ino) in seen or entry.name.startswith("."):
+                continue  # seen, or a hidden folder, as of cells that are being run
+            if entry.is_dir() or entry.is_file():
+                seen.add((status.st_dev, status.st_ino))
+                if entry.is_dir():
+                    waiting.append(here / entry.name)
+                else:
+                    yield here / entry.name
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
+    """Read a JSON file that anyone may have written; every number in it is a float.
+
+    Raises:
+        DataError: If it cannot be read, is larger than a result can be, or is not JSON.
+    """
+    try:
+        return json_files.read_json(path, parse_int=float, largest=_LARGEST)
+    except DataError as error:
+        raise DataError(
+            f"{error} A run that was killed may have left it so; remove it and run again."
+        ) from error
+
+
+@dataclass(frozen=True)
+class ResultFile:
+    """A result file whose form has been checked.
+
+    Attributes:
+        path: The file.
+        task: The task's name.
+        dataset_revision: Which data it is on.
+        mteb_version: mteb's version; empty where the file does not say.
+        scores: Its entries by split, one a subset.
+    """
+
+    path: Path
+    task: str
+    dataset_revision: str
+    mteb_version: str
+    scores: Mapping[str, list[Mapping[str, Any]]]
+
+    @classmethod
+    def read(cls, path: Path) -> ResultFile:
+        """Read a result file.
+
+        Raises:
+            DataError: If it is damaged or holds no result.
+        """
+        return cls.of(path, read_json(path))
+
+    @classmethod
+    def of(cls, path: Path, content: object) -> ResultFile:
+        """The result that a file holds.
+
+        Raises:
+            DataError: If it holds none.
+        """
+        if not (isinstance(content, dict) and {"task_name", "scores"} <= set(content)):
+            raise DataError("it is not a result file of mteb 1.11 or newer.")
+        task, scores = content["task_name"], content["scores"]
+        revision, version = content.get("dataset_revision"), content.get("mteb_version")
+        if not (isinstance(task, str) and isinstance(revision, str) and isinstance(scores, dict)):
+            raise DataError("it is not a result file: task, data revision or scores are missing.")
+        if task != path.stem:
+            raise DataError(f"it holds a result of {task}, and is named otherwise: rename it.")
+        for split, entries in scores.items():
+            _check_entries(split, entries)
+        return cls(path, task, revision, version if isinstance(version, str) else "", scores)
+
+    def rows(self, model: str, revision: str, task: AbsTask | None) -> Iterator[dict[str, Any]]:
+        """The rows of :func:`load_results`."""
+        from mteb_ext.bases import PaperTask
+
+        whole = {
+            "model": model,
+            "revision": revision,
+            "task": self.task,
+            "dataset_revision": self.dataset_revision,
+            "edition": edition(task, self.dataset_revision),
+            "mteb_version": self.mteb_version,
+            "path": str(self.path),
+        }
+        for split, entries in self.scores.items():
+            if isinstance(task, PaperTask):
+                _check_range(split, entries)
+            rows = list(_split_rows(task, split, entries))
+            for row in rows:
+                if row["n"] is None and whole["edition"] == PAPERS:
+                    row["n"] = pairs_in(task, split, row["subset"], row["metric"])
+            *parts, last = rows
+            if not last["subset"]:  # the mean, over what its subsets' main scores are over
+                counts = [row["n"] for row in parts if row["metric"] == last["metric"]]
+                last["n"] = None if None in counts else sum(counts)
+            yield from (whole | {"split": split} | row for row in rows)
+
+
+def check_result(path: Path) -> None:
+    """See that a file holds a result, by the rules of :func:`load_results`.
+
+    Raises:
+        DataError: If it does not.
+    """
+    result = ResultFile.read(path)
+    list(result.rows("", "", known_task(result.task)))
+
+
+def _check_range(split: str, entries: list[Mapping[str, Any]]) -> None:
+    for entry in entries:
+        if abs(entry[MAIN_SCORE]) > 1:
+            raise DataError(
+                f"main_score of {split}, {entry['hf_subset']} is {entry[MAIN_SCORE]:g}, and can be "
+                "1 at most: it was edited. Remove it and run again."
+            )
+
+
+def brief(value: object) -> str:
+    """A value from a JSON file as a few characters; whatever is nested is not looked into."""
+    return type(value).__name__ if isinstance(value, (list, dict)) else shorten(repr(value), 40)
+
+
+def _check_entries(split: str, entries: object) -> None:
+    if not isinstance(entries, list) or not entries:
+        raise DataError(f"it holds no scores of {split}.")
+    for entry in entries:
+        subset = entry.get("hf_subset") if isinstance(entry, dict) else None
+        if not (isinstance(subset, str) and subset):
+            raise DataError(f"an entry of {split} names no subset.")
+        score = entry.get(MAIN_SCORE)
+        if not (isinstance(score, float) and math.isfinite(score)):
+            raise DataError(
+                f"main_score of {split}, {subset} is {brief(score)}, no number. Remove it and run "
+                "again."
+            )
+    names = [entry["hf_subset"] for entry in entries]
+    if len(set(names)) < len(names):
+        raise DataError(f"a subset stands twice in {split}.")
+
+
+def _split_rows(
+    task: AbsTask | None, split: str, entries: list[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    main = MAIN_SCORE if task is None else str(task.metadata.main_score)
+    subsets = subsets_of(task, split)
+    all_subsets = None if subsets is None else len(subsets)
+    is_mean = max(len(entries), all_subsets or 1) > 1
+    for entry in entries:
+        for metric, value in _metrics(entry, main).items():
+            yield {
+                "subset": entry["hf_subset"],
+                "metric": metric,
+                "value": value,
+                **_interval(entry if metric == main else {}, "ci95"),
+                "n": _queries(entry, metric),
+                "headline": metric == main and not is_mean,
+                "subsets": 1,
+                "all_subsets": all_subsets,
+            }
+    if is_mean:
+        holder = next((entry for entry in entries if "headline_ci95_low" in entry), {})
+        yield {
+            "subset": "",
+            "metric": main,
+            "value": math.fsum(entry[MAIN_SCORE] for entry in entries) / len(entries),
+            **_interval(holder if len(entries) == all_subsets else {}, "headline_ci95"),
+            "n": None,
+            "headline": True,
+            "subsets": len(entries),
+            "all_subsets": all_subsets,
+        }
+
+
+def _metrics(entry: Mapping[str, Any], main: str) -> dict[str, float]:
+    """The metrics of an entry, the main one first.
+
+    Raises:
+        DataError: If the main metric among them is not the main score.
+    """
+    found = {
+        name: value
+        for name, value in entry.items()
+        if isinstance(value, float) and name != MAIN_SCORE and not name.startswith(_NOT_METRICS)
+    }
+    score = entry[MAIN_SCORE]
+    if found.get(main, score) != score:
+        raise DataError(
+            f"its main_score of {entry['hf_subset']} is {score} and its {main} {found[main]}. It "
+            "was edited, or the task had another main score then."
+        )
+    return {main: score, **found}
+
+
+def _queries(entry: Mapping[str, Any], metric: str) -> int | None:
+    """Over how many queries a metric is: ``num_queries_both`` counts those of ``map_both``."""
+    counts = {
+        name.removeprefix("num_queries").removeprefix("_"): int(value)
+        for name, value in entry.items()
+        if name.startswith("num_queries") and isinstance(value, float) and 0 <= value < _LARGEST
+    }
+    parts = metric.split("_")
+    return next((n for name, n in counts.items() if name and name in parts), counts.get(""))
+
+
+def _interval(entry: Mapping[str, Any], name: str) -> dict[str, float]:
+    ends = {end: entry.get(f"{name}_{end}") for end in ("low", "high")}
+    return {end: value if isinstance(value, float) else math.nan for end, value in ends.items()}
+
+
+def metadata_in(path: Path) -> dict[str, Any]:
+    """What a ``model_meta.json`` holds.
+
+    Raises:
+        DataError: If it is damaged.
+    """
+    meta = read_json(path)
+    if not isinstance(meta, dict):
+        raise DataError("it holds no metadata.")
+    return meta
+
+
+def model_of(folder: Path) -> tuple[str, str]:
+    """The model of a folder of results, with its options in brackets, and its revision."""
+    name, revision, options = identity_of(folder)
+    return f"{name} ({options})" if options else name, revision
+
+
+def identity_of(folder: Path) -> tuple[str, str, str]:
+    """The model's name, revision and options: of ``model_meta.json``, else by the folders' names.
+
+    A damaged file is named by a logged warning.
+    """
+    from mteb_ext.formats.predictions import NAMELESS
+
+    folder = folder.absolute()
+    revision_folder = folder.parent.parent if folder.parent.name == _EXPERIMENTS else folder
+    model = revision_folder.parent.name.replace("__", "/")
+    by_folder = (model or NAMELESS, revision_folder.name or NAMELESS)
+    path = folder / MODEL_META
+    meta: dict[str, Any] = {}
+    if path.exists():
+        try:
+            meta = metadata_in(path)
+        except DataError as error:
+            logger.warning("%s is left out, and its folders' names are taken: %s", path, error)
+    name, revision = (
+        value if isinstance(value, str) and value.strip() else other
+        for value, other in zip((meta.get("name"), meta.get("revision")), by_folder, strict=True)
+    )
+    options = meta.get("experiment_kwargs")
+    kept = options if isinstance(options, dict) else {}
+    return name, revision, ", ".join(f"{key}={value}" for key, value in kept.items())

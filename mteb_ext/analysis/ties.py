@@ -1,0 +1,112 @@
+"""What the order of equal scores does to the ranking metrics of each run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, get_args
+
+from mteb_ext.analysis.cells import Cell, find_runs, load_cells
+from mteb_ext.analysis.gold import RankedLists
+from mteb_ext.errors import ProtocolError, UndefinedMetricError
+from mteb_ext.metrics.ranking import TieOrder
+from mteb_ext.metrics.significance import mean_interval
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+METRICS = (
+    *("map", "mrr", "map_at_1000", "mrr_at_10", "ndcg_at_10"),
+    *("precision_at_1", "precision_at_5", "recall_at_100", "hit_rate_at_10"),
+)
+"""What is shown of every task beside its main score, where its predictions allow it."""
+
+_ROUNDING = 1e-12  # of means that would be equal
+
+COLUMNS = (
+    *("task", "split", "subset", "run", "metric", "main", "n", "tied"),
+    *("expected", "worst", "best", "trec_eval", "width", "low", "high", "lead"),
+    *("beyond_interval", "beyond_lead"),
+)
+
+
+def tie_ranges(
+    folders: str | Path | Sequence[str | Path], names: str | Sequence[str] = ()
+) -> pd.DataFrame:
+    """The values that each ranking metric can take over the orders of equal scores.
+
+    Args:
+        folders: Folders that hold prediction files of ranking tasks, mteb's own too.
+        names: Tasks; all that are found if left out.
+
+    Returns:
+        A row for each metric of each run, with the columns `COLUMNS`: the value ``expected`` over
+        random orders, ``worst``, ``best`` and trec_eval's; ``width`` is best - worst, ``tied`` the
+        number of the ``n`` queries in which a relevant and an irrelevant document tie. For a
+        task's ``main`` score also the 95% interval of the expected value, its ``lead`` over the
+        next run, and whether the width goes beyond the interval's width or the lead: the order of
+        ties then decides more than the sample, or than the models. Both are nan elsewhere.
+
+    Raises:
+        DataError: If there are no predictions of a ranking task, or they do not fit its data.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for name, files in find_runs(
+        folders, names, fewest=1, types=("Retrieval", "Reranking")
+    ).items():
+        for cell in load_cells(name, files):
+            rows += ties_of(cell)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def ties_of(cell: Cell) -> list[dict[str, Any]]:
+    """The rows of :func:`tie_ranges` of one subset of a ranking task."""
+    main = str(cell.task.metadata.main_score)
+    rows = [
+        {
+            "task": cell.task.metadata.name,
+            "split": cell.split,
+            "subset": cell.subset,
+            "run": run,
+            **row,
+            "main": row["metric"] == main,
+        }
+        for run in cell.files
+        for row in _of_run(cell.lists(run), dict.fromkeys((main, *METRICS)), main)
+    ]
+    mains = sorted((row for row in rows if row["main"]), key=lambda row: -row["expected"])
+    for row, following in zip(mains, [*mains[1:], None], strict=True):
+        row["lead"] = row["expected"] - following["expected"] if following else math.nan
+        row["beyond_interval"] = row["width"] > row["high"] - row["low"] + _ROUNDING
+        row["beyond_lead"] = row["width"] > row["lead"] + _ROUNDING
+    return rows
+
+
+def _of_run(lists: RankedLists, metrics: Iterable[str], main: str) -> Iterator[dict[str, Any]]:
+    for metric in metrics:
+        try:
+            values = {order: lists.values(metric, order) for order in get_args(TieOrder)}
+        except ProtocolError:
+            continue  # these predictions do not allow it
+        means = {order: float(of_queries.mean()) for order, of_queries in values.items()}
+        row = {
+            "metric": metric,
+            "n": values["expected"].size,
+            "tied": int(lists.tied(metric).sum()),
+            **means,
+            "width": means["best"] - means["worst"],
+            "low": math.nan,
+            "high": math.nan,
+            "lead": math.nan,
+            "beyond_interval": False,
+            "beyond_lead": False,
+        }
+        if metric == main:
+            with suppress(UndefinedMetricError):  # of one query
+                row["low"], row["high"] = mean_interval(values["expected"])
+        yield row

@@ -1,0 +1,1 @@
+"""Pages for a browser: the report of one folder, and the leaderboard site."""

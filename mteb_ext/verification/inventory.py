@@ -1,0 +1,309 @@
+"""All that folders of results hold: results, kept predictions, stamps, and what does not belong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mteb_ext.analysis.predictions import PredictionFile, read_file
+from mteb_ext.analysis.reading import (
+    MODEL_META,
+    PREDICTIONS,
+    ResultFile,
+    files_below,
+    identity_of,
+    metadata_in,
+    model_of,
+    read_json,
+    storable,
+)
+from mteb_ext.errors import DataError
+from mteb_ext.formats.stamp import (
+    SUFFIX,
+    Place,
+    Stamp,
+    file_sha256,
+    predictions_of_result,
+    read_stamp,
+)
+from mteb_ext.plugin.lookup import find_task
+from mteb_ext.verification.findings import Finding
+
+if TYPE_CHECKING:
+    from mteb.abstasks import AbsTask
+
+RUN_SETTINGS = "run_settings.jsonl"
+LARGEST_RESULT = 10 << 20  # bytes; the limit of mteb's repository of results
+_LARGEST_PREDICTIONS = 1 << 30  # bytes; more is not read into memory
+_REMOVE = "Remove it, or put it elsewhere."
+
+
+@dataclass(frozen=True)
+class FoundResult:
+    """A result with what is beside it.
+
+    Attributes:
+        file: The result file.
+        model: The model, with the options of an experiment.
+        name: The model without them.
+        revision: Its revision.
+        task: The task; None where mteb knows none of that name here.
+        unknown: Why there is no task.
+        stamp: What made it; None where there is no readable stamp.
+    """
+
+    file: ResultFile
+    model: str
+    name: str
+    revision: str
+    task: AbsTask | None
+    unknown: str
+    stamp: Stamp | None
+
+    @cached_property
+    def place(self) -> Place:
+        """Which model's folder it is in."""
+        return Place.of(self.file.path)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The model, revision and task."""
+        return self.model, self.revision, self.file.task
+
+    def finding(self, code: str, reason: str, remedy: str, file: Path | None = None) -> Finding:
+        """A finding about it, or about a file that belongs to it."""
+        return Finding(code, file or self.file.path, *self.key, reason, remedy)
+
+    @cached_property
+    def run_again(self) -> str:
+        """The command that makes it anew."""
+        given = self.stamp.model.get("model") if self.stamp else None
+        words = ["mteb-ext", "run", "-m", given if isinstance(given, str) else self.name]
+        words += ["-t", self.file.task, "--overwrite-strategy", "always"]
+        for folder in self.file.path.parents:
+            if folder.name == "results":
+                words += ["--output-folder", str(folder.parent)]
+                break
+        return f"Run it again: {shlex.join(words)}"
+
+
+@dataclass(frozen=True)
+class KeptPredictions(PredictionFile):
+    """A prediction file, without its scores.
+
+    Attributes:
+        sha256: Of the file.
+        digest: Of the scores alone.
+    """
+
+    sha256: str
+    digest: str
+
+    @cached_property
+    def place(self) -> Place:
+        """Which model's folder it is in."""
+        return Place.of(self.path)
+
+    @classmethod
+    def read(cls, path: Path) -> KeptPredictions:
+        """Read a file.
+
+        Raises:
+            DataError: If it is damaged, or none of mteb's.
+        """
+        if path.stat().st_size > _LARGEST_PREDICTIONS:
+            raise DataError(f"it is larger than {_LARGEST_PREDICTIONS >> 30} GB.")
+        held = read_file(path)
+        try:
+            content = json.dumps(held.scores, sort_keys=True)
+        except RecursionError as error:
+            raise DataError("it is nested too deeply.") from error
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        names = (held.task, held.model, held.revision, held.dataset_revision)
+        return cls(path, *names, str(file_sha256(path)), digest)
+
+
+@dataclass
+class Inventory:
+    """What folders hold.
+
+    Attributes:
+        results: The results.
+        predictions: The prediction files of this package's tasks and of plugins on its bases.
+        others: The prediction files of other tasks, by place and task: what they hold is not read.
+        findings: What does not belong, or cannot be read.
+        damaged: Places and tasks of damaged files.
+        tasks: The task of each name, or why there is none.
+    """
+
+    results: list[FoundResult] = field(default_factory=list)
+    predictions: list[KeptPredictions] = field(default_factory=list)
+    others: dict[tuple[Place, str], Path] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    damaged: set[tuple[Place, str]] = field(default_factory=set)
+    tasks: dict[str, tuple[AbsTask | None, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folders: Sequence[str | Path]) -> Inventory:
+        """Look through folders.
+
+        Raises:
+            DataError: If a folder does not exist.
+        """
+        found = cls()
+        paths = files_below(*folders, unreadable=found._unreadable)
+        stamps = [path for path in paths if path.suffix == SUFFIX]
+        metas = {path.parent for path in paths if path.name == MODEL_META}
+        models = metas | {path.parent for path in stamps}
+        candidates = [p for p in paths if p.suffix == ".json" and p.name != MODEL_META]
+        for path in candidates:
+            if not path.name.endswith(PREDICTIONS):
+                found._add_result(path, is_of_model=path.parent in models)
+        models |= {result.file.path.parent for result in found.results}
+        for path in paths:
+            if path.parent in models:
+                found._look_at(path)
+        kept = {p.absolute(): p for p in candidates if p.name.endswith(PREDICTIONS)}
+        for result in found.results:  # where nothing but results is named
+            usual = predictions_of_result(result.file.path)
+            if usual.is_file():
+                kept.setdefault(usual, usual)
+        found._add_predictions([*kept.values()])
+        found._add_stray_stamps(stamps)
+        return found
+
+    def _unreadable(self, path: Path, error: OSError) -> None:
+        reason = f"it cannot be read ({error.strerror})."
+        self._add("unreadable-file", path, reason, "Make it readable, or remove it.")
+
+    def _add(self, code: str, path: Path, reason: str, remedy: str, task: str = "") -> None:
+        model, revision = _model_at(path.parent) if task else ("", "")
+        self.findings.append(Finding(code, path, model, revision, task, reason, remedy))
+
+    def _add_result(self, path: Path, *, is_of_model: bool) -> None:
+        try:
+            content = read_json(path)
+        except DataError as error:
+            code = "damaged-file"
+            self._add(code, path, str(error), "Remove it, and run the task again.", path.stem)
+            self.damaged.add((Place.of(path), path.stem))
+            return
+        if not (isinstance(content, dict) and {"task_name", "scores"} <= set(content)):
+            code = "foreign-file" if is_of_model else "other-json"
+            self._add(code, path, "it is JSON, and no result of mteb 1.11 or newer.", _REMOVE)
+            return
+        name = content["task_name"]
+        if name != path.stem and isinstance(name, str):
+            reason = f"it holds a result of {name}, and is named after another task."
+            self._add("wrong-name", path, reason, f"Rename it to {name}.json.", path.stem)
+            return
+        try:
+            file = ResultFile.of(path, content)
+        except DataError as error:
+            remedy = "Remove it, and run the task again."
+            self._add("malformed-result", path, str(error), remedy, path.stem)
+            return
+        self.results.append(self._result(file))
+
+    def _result(self, file: ResultFile) -> FoundResult:
+        model, revision = _model_at(file.path.parent)
+        task, unknown = self._task(file.task)
+        path = file.path.with_suffix(SUFFIX)
+        stamp = None
+        if path.exists():
+            try:
+                stamp = read_stamp(path)
+            except DataError as error:
+                remedy = "Remove it, or run the task again with --overwrite-strategy always."
+                self._add("damaged-stamp", path, str(error), remedy, file.task)
+        name = storable(identity_of(file.path.parent)[0])
+        return FoundResult(file, model, name, revision, task, unknown, stamp)
+
+    def _look_at(self, path: Path) -> None:
+        """Look at a file in a model's folder from outside."""
+        known = path.suffix in {".json", SUFFIX}
+        if path.is_symlink():
+            reason = f"it is a link to {path.readlink()}; who gets the folder may not get the file."
+            self._add("link", path, reason, "Put a copy of the file in its place.")
+        size = path.stat().st_size
+        if size > LARGEST_RESULT:
+            reason = f"it has {size / 2**20:.1f} MB, and mteb's repository takes 10 at most."
+            remedy = "Remove what is no score, or run the task again."
+            self._add("large-file", path, reason, remedy, path.stem if known else "")
+        if path.name == MODEL_META:
+            try:
+                named = isinstance(metadata_in(path).get("name"), str)
+                fault = "" if named else "it names no model."
+            except DataError as error:
+                fault = str(error)
+            if fault:
+                remedy = "Remove it, and run one of the model's tasks again."
+                self._add("damaged-file", path, fault, remedy)
+        elif not known and path.name != RUN_SETTINGS:
+            self._add("foreign-file", path, "no run of mteb leaves such a file here.", _REMOVE)
+
+    def _add_predictions(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            name = path.name.removesuffix(PREDICTIONS)
+            if not is_ours(self._task(name)[0]):
+                self.others[Place.of(path), name] = path
+                continue
+            try:
+                self.predictions.append(KeptPredictions.read(path))
+            except (DataError, OSError) as error:
+                place = Place.of(path)
+                owner = (r for r in self.results if (r.place, r.file.task) == (place, name))
+                remedy = "Remove it, and run the task again with --overwrite-strategy always."
+                result = next(owner, None)
+                self.damaged.add((place, name))
+                if result is None:
+                    self._add("damaged-file", path, str(error), remedy)
+                else:
+                    self.findings.append(result.finding("damaged-file", str(error), remedy, path))
+
+    def _task(self, name: str) -> tuple[AbsTask | None, str]:
+        if name not in self.tasks:
+            try:
+                self.tasks[name] = find_task(name), ""
+            except DataError as error:
+                self.tasks[name] = None, str(error)
+        return self.tasks[name]
+
+    def _add_stray_stamps(self, stamps: Sequence[Path]) -> None:
+        for path in stamps:
+            if not path.with_suffix(".json").exists():
+                reason = "there is no result beside it."
+                self._add("stray-stamp", path, reason, "Remove it, or run the task again.")
+
+
+def is_ours(task: AbsTask | None) -> bool:
+    """Whether a task is of this package or on one of its bases."""
+    from mteb_ext.bases import PaperTask
+
+    return isinstance(task, PaperTask)
+
+
+def by_key(results: Sequence[FoundResult]) -> Mapping[tuple[str, str, str], list[FoundResult]]:
+    """Results by model, revision and task."""
+    grouped: dict[tuple[str, str, str], list[FoundResult]] = {}
+    for result in results:
+        grouped.setdefault(result.key, []).append(result)
+    return grouped
+
+
+def entries(file: ResultFile) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Split, subset and scores of each entry of a result."""
+    for split, of_split in file.scores.items():
+        for entry in of_split:
+            yield split, entry["hf_subset"], entry
+
+
+def _model_at(folder: Path) -> tuple[str, str]:
+    model, revision = model_of(folder)
+    return storable(model), storable(revision)
