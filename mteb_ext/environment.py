@@ -1,4 +1,4 @@
-"""Environment variables that say yes or no, read alike everywhere. Standard library only."""
+"""Boolean environment variables, read the same way everywhere. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _YES = frozenset({"1", "true", "yes", "on"})  # huggingface_hub's, which reads H
 
 
 def is_set(name: str) -> bool:
-    """Whether a variable says yes: ``1``, ``true``, ``yes`` or ``on``, in upper or lower case."""
+    """Whether a variable is ``1``, ``true``, ``yes`` or ``on``, in upper or lower case."""
     return os.environ.get(name, "").strip().lower() in _YES

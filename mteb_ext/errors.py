@@ -1,4 +1,4 @@
-"""The package's own exceptions: each message names the task, the file or row, and the next step."""
+"""The package's exceptions. Each message names the task, the file or row, and the next step."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ class MtebExtError(Exception):
 
 
 class ProtocolError(MtebExtError):
-    """A model, a task definition or a scorer breaks what the paper's protocol demands."""
+    """A model, a task definition or a scorer violates the paper's protocol."""
 
 
 class ModelError(MtebExtError):
-    """A model that is asked for is not there, cannot be loaded, or is no finished model."""
+    """A model does not exist, cannot be loaded, or is incomplete."""
 
 
 class RunError(MtebExtError):
-    """A run cannot be made: its plan, its output folder or its cluster is not usable."""
+    """A run cannot start: its plan, its output folder or its cluster is not usable."""
 
 
 class UndefinedMetricError(ProtocolError, ValueError):
@@ -28,8 +28,8 @@ class DataError(MtebExtError):
 
 
 class OfflineError(DataError):
-    """A file is needed that is not on this machine, and fetching is forbidden or failed."""
+    """A needed file is missing, and fetching it is off or failed."""
 
 
 class CompatibilityError(MtebExtError):
-    """The installed mteb no longer has a name that this package relies on."""
+    """The installed mteb lacks a name that this package needs."""

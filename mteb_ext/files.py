@@ -1,4 +1,4 @@
-"""Files as wholes: their sha256, and writing that leaves all of a file or nothing."""
+"""Whole files: their sha256, and writing that leaves the whole file or nothing."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def sha256_of(path: Path) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place, and move it there in one step; its folder is made.
+    """Write a file beside its place and move it there in one step. Missing folders are made.
 
     Raises:
-        OSError: If it cannot be written. What was there is then left as it was.
+        OSError: If the file cannot be written. An older file then stays as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")

@@ -1,4 +1,4 @@
-"""JSON files that anyone may have written: read whole, or refused in plain words."""
+"""JSON files from anywhere: read whole, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -14,48 +14,46 @@ from mteb_ext.errors import DataError
 def read_json(
     path: Path, parse_int: Callable[[str], int | float] = int, largest: float = math.inf
 ) -> Any:  # noqa: ANN401
-    """Read a JSON file of any content.
+    """Read a JSON file.
 
     Args:
         path: The file.
-        parse_int: What becomes of whole numbers.
-        largest: How many bytes it may have.
+        parse_int: Converts integers.
+        largest: The size limit in bytes.
 
     Raises:
-        DataError: If it cannot be read, is larger, or is not JSON. The message says what is wrong
-            with it, and leaves it to the caller to name the file.
+        DataError: If the file cannot be read, is too large, or is not JSON. The caller adds its
+            name to the message.
     """
     try:
         if path.stat().st_size > largest:
-            raise DataError(f"it is larger than {int(largest) >> 20} MB, and no such file is.")
+            raise DataError(f"the file is larger than {int(largest) >> 20} MB.")
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise DataError(f"it is no UTF-8 text from byte {error.start} on.") from error
+        raise DataError(f"the file is not UTF-8 text from byte {error.start} on.") from error
     except OSError as error:
-        raise DataError(f"it cannot be read ({error.strerror}).") from error
+        raise DataError(f"the file cannot be read ({error.strerror}).") from error
     try:
         return parse_json(text, parse_int)
     except ValueError as error:
-        raise DataError(f"it is damaged: {error}.") from error
+        raise DataError(f"the file is damaged: {error}.") from error
 
 
 def parse_json(text: str, parse_int: Callable[[str], int | float] = int) -> Any:  # noqa: ANN401
-    """The value that a JSON text holds.
+    """Parse a JSON text.
 
     Raises:
-        ValueError: If it is not JSON, is nested too deeply, or a name occurs twice in an object, of
-            which one value would be lost. The message says which.
+        ValueError: If the text is not JSON, is nested too deeply, or repeats a name in an object.
+            (One of the two values would be lost.)
     """
     if not text.strip():
-        raise ValueError("it is empty")
+        raise ValueError("the text is empty")
     try:
         return json.loads(text, parse_int=parse_int, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
-        raise ValueError(
-            f"it is no JSON from line {error.lineno}, column {error.colno} on"
-        ) from error
+        raise ValueError(f"not JSON from line {error.lineno}, column {error.colno} on") from error
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise ValueError("nested too deeply") from error
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:

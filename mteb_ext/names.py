@@ -1,4 +1,4 @@
-"""Names that are misspelt, and what may have been meant."""
+"""Hints for misspelt names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from difflib import get_close_matches
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """The end of an error about an unknown name: close names, whatever their case.
+    """Close names, as the last sentence of an error about an unknown name. Case is ignored.
 
     Args:
-        name: What was asked for.
-        known: What there is.
-        cutoff: How close, from 0 to 1, as in :func:`difflib.get_close_matches`.
+        name: The unknown name.
+        known: The known names.
+        cutoff: The smallest similarity, from 0 to 1, as in :func:`difflib.get_close_matches`.
 
     Returns:
-        A sentence with a space before it; nothing where no name is close.
+        A sentence with a leading space; empty if no name is close.
     """
     by_case = {other.casefold(): other for other in known}
     wanted = name.casefold()

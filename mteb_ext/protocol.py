@@ -1,8 +1,7 @@
-"""What a paper demands of an evaluation, as data that is attached to a task and checked.
+"""A paper's evaluation protocol as data, attached to a task and checked.
 
-A protocol states the headline metric, which questions count, at which cutoffs precision is
-reported, and what the data must look like after parsing. The bases in :mod:`mteb_ext.bases` apply
-it; nothing in it depends on mteb.
+A protocol states the headline metric, the questions that count, the cutoffs of precision, and the
+expected content of the data. :mod:`mteb_ext.bases` applies it. Nothing here depends on mteb.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, Literal
 
 
 class QuestionFilter(Enum):
-    """Which questions an average is taken over."""
+    """The questions that an average is over."""
 
     WITH_CANDIDATES = "at least one candidate"
     ANSWERED = "at least one relevant candidate"
@@ -32,13 +31,13 @@ class QuestionFilter(Enum):
 
 @dataclass(frozen=True)
 class PairFacts:
-    """What a set of sentence pairs must look like.
+    """The expected content of a set of sentence pairs.
 
     Attributes:
         pairs: Number of pairs.
         fingerprint: sha256 of the content in its canonical form, see
-            :func:`mteb_ext.data.checks.fingerprint`; None is not checked.
-        parts: Number of pairs of each named part that is reported by itself, see
+            :func:`mteb_ext.data.checks.fingerprint`; None skips the check.
+        parts: Number of pairs of each named part, see
             :class:`mteb_ext.data.records.Pairs`.
     """
 
@@ -49,7 +48,7 @@ class PairFacts:
 
 @dataclass(frozen=True)
 class QuestionFacts:
-    """What a set of questions must look like. What is None is not known, and not checked.
+    """The expected content of a set of questions. None means unknown, and skips the check.
 
     Attributes:
         questions: Questions in the file, those without candidates included.
@@ -74,13 +73,12 @@ class QuestionFacts:
 class CorrelationProtocol:
     """STS: the correlation of a similarity with gold scores.
 
-    The headline of a task with several subsets is the plain mean of the subsets' correlations,
-    never one correlation over all pairs.
+    The headline of a task with several subsets is the plain mean of the subsets' correlations. All
+    pairs are never pooled.
 
     Attributes:
-        headline: The correlation coefficient that is the paper's main score. The other one is
-            reported beside it.
-        source: The paper, section or table that says so.
+        headline: The coefficient of the paper's main score. The other one is reported beside it.
+        source: Where the paper says so: section or table.
         facts: Expected content by split and subset.
     """
 
@@ -91,10 +89,10 @@ class CorrelationProtocol:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """Questions that a second average is taken over.
+    """The questions of a second average.
 
     Attributes:
-        name: What the result keys of that average end in: ``map_NAME``.
+        name: The end of that average's result keys: ``map_NAME``.
         keep: The questions.
     """
 
@@ -108,14 +106,14 @@ class RankingProtocol:
 
     Attributes:
         headline: The paper's main score.
-        source: The paper, section or table that says so.
+        source: Where the paper says so: section or table.
         facts: Expected content by split.
         keep: The questions that the headline averages over.
         also: The questions of a second, named average.
         cutoffs: The N of every reported precision at N.
         unfiltered: Splits that the paper uses whole, for training.
-        symmetric: Whether queries and candidates are texts of one kind, so that the paper embeds
-            both alike: the model gets no query and document side, and one prompt or none.
+        symmetric: Whether queries and candidates are texts of one kind. The paper then embeds both
+            alike: the model sees no query or document side, and one prompt or none.
     """
 
     headline: Literal["map", "mrr"]
@@ -137,11 +135,10 @@ class RankingProtocol:
 
 
 def protocol_version(protocol: CorrelationProtocol | RankingProtocol) -> str:
-    """A digest of what a protocol demands of an evaluation: 16 digits that change when it does.
+    """A digest of the rules of a protocol, in 16 hexadecimal digits.
 
-    The citation does not count, and neither do the facts of the data, whose own fingerprints say
-    which data was used. What is left at its default does not count either, so that a demand that
-    a later version of this package can state leaves the protocols as they are that do not.
+    The citation and the facts of the data are left out; the data has fingerprints of its own.
+    Fields at their default are skipped, so a new optional field does not change existing versions.
     """
     demands = {}
     for field_ in fields(protocol):

@@ -389,16 +389,16 @@ def test_one_folder_and_one_task_by_themselves(stock, tmp_path):
 
 
 BAD_FILES = {
-    "empty": ("", "it is damaged: it is empty."),
-    "cut": ('{"default":\n {"te', "it is damaged: it is no JSON from line 2, column 3 on."),
+    "empty": ("", "the file is damaged: the text is empty."),
+    "cut": ('{"default":\n {"te', "the file is damaged: not JSON from line 2, column 3 on."),
     "a list": ("[1]", "it does not hold predictions by subset and split."),
     "no subsets": ('{"default": [1]}', "it does not hold predictions by subset and split."),
     "no model": ('{"default": {}}', "it does not say whose predictions it holds."),
     "model null": ('{"mteb_model_meta": {"model_name": null}}', "it does not name its model"),
     "model empty": ('{"mteb_model_meta": {"model_name": " "}}', "it does not name its model"),
-    "twice": ('{"a": {}, "a": {}}', "it is damaged: a name occurs twice in an object."),
-    "too deep": ("[" * 100_000, "it is damaged: it is nested too deeply."),
-    "no UTF-8": ("\udcff", "it is no UTF-8 text from byte 0 on."),
+    "twice": ('{"a": {}, "a": {}}', "the file is damaged: a name occurs twice in an object."),
+    "too deep": ("[" * 100_000, "the file is damaged: nested too deeply."),
+    "no UTF-8": ("\udcff", "the file is not UTF-8 text from byte 0 on."),
 }
 
 

@@ -97,15 +97,15 @@ def test_json_questions(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "line 2 is no question"),
-        ('{"question": "Who ?"', "line 2 is no question"),
-        ("[" * 100_000, "line 2 is no question"),
-        ("[]", "line 2 is no question"),
-        ('{"question": "Who ?"}', "line 2 is no question.*candidates"),
+        ("", "line 2 is not a question"),
+        ('{"question": "Who ?"', "line 2 is not a question"),
+        ("[" * 100_000, "line 2 is not a question"),
+        ("[]", "line 2 is not a question"),
+        ('{"question": "Who ?"}', "line 2 is not a question.*candidates"),
         ('{"question": "Who ?", "candidates": [{"sentence": "a"}]}', "line 2 is no.*label"),
         ('{"question": "a", "question": "b", "candidates": []}', "occurs twice"),
-        (question_line(question=3), "line 2: a question or a sentence is no text"),
-        (question_line(sentence=None), "line 2: a question or a sentence is no text"),
+        (question_line(question=3), "line 2: a question or a sentence is not text"),
+        (question_line(sentence=None), "line 2: a question or a sentence is not text"),
         (question_line(label=2), "line 2: a label is neither 0 nor 1"),
         (question_line(label=True), "line 2: a label is neither 0 nor 1"),
         (question_line(label="1"), "line 2: a label is neither 0 nor 1"),
@@ -204,7 +204,7 @@ def test_trecqa_knows_no_entities(tmp_path):
         # A lost tag must not cost the block before, or a candidate.
         (TRECQA.replace("</QApairs>\n", "", 1), r"line 16: block 1\.1 is still open"),
         (TRECQA.replace("</positive>\n", ""), "line 11: <negative> inside <positive> of line 6"),
-        (TRECQA.replace("<negative>\n", ""), r"line 12: 'No\\tone\\t\.' is no element"),
+        (TRECQA.replace("<negative>\n", ""), r"line 12: 'No\\tone\\t\.' is not an element"),
         (TRECQA.replace("<QApairs id='1.2'>\n", ""), "line 17: '<question>' stands outside"),
         (TRECQA.replace("No\tone\t.\nDT\tNN\t.\n", ""), "line 13: </negative> inside"),
         (TRECQA.replace("negative>", "question>"), r"line 12: block 1\.1 has two questions"),
@@ -575,5 +575,5 @@ def test_question_folders_that_are_filled_in_part(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "question.txt").write_text("a?")
     (tmp_path / "2" / "question.txt").unlink()
-    with pytest.raises(DataError, match=r"filled in part: 1/data\.csv is missing, and 2 more\."):
+    with pytest.raises(DataError, match=r"incomplete: 1/data\.csv is missing, and 2 more\."):
         readers.read_question_folders(tmp_path)

@@ -399,7 +399,7 @@ def test_right_counts_with_other_content_are_an_error(tmp_path, monkeypatch):
     (tmp_path / key).write_bytes(content)
     monkeypatch.setenv("MTEB_EXT_DATA", str(tmp_path))
     monkeypatch.setattr(sources, "registry", lambda: {key: hashlib.sha256(content).hexdigest()})
-    with pytest.raises(DataError, match="the counts are right and the content is not"):
+    with pytest.raises(DataError, match="the counts are right, but the content differs"):
         load_dataset("WikiQA", "dev")
 
 

@@ -287,7 +287,7 @@ def deeper_than_a_path(tmp_path, monkeypatch):
 def test_folders_deeper_than_a_path_may_be_long(tmp_path, deeper_than_a_path, caplog):
     write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
     assert len(mteb_ext.load_results(tmp_path)) == 4
-    assert "is left out: it cannot be read" in caplog.text
+    assert "is left out: the file cannot be read" in caplog.text
 
 
 def test_folders_in_a_circle(tmp_path):
@@ -416,7 +416,7 @@ def test_a_name_that_stands_twice_in_a_result_loses_nothing_in_silence(tmp_path,
     path = write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
     path.write_text(path.read_text().replace('"mrr":', '"map": 0.25, "mrr":'))
     assert mteb_ext.load_results(tmp_path).empty
-    assert f"{path} is left out: it is damaged: a name occurs twice" in caplog.text
+    assert f"{path} is left out: the file is damaged: a name occurs twice" in caplog.text
 
 
 def test_no_folder_is_an_error_and_an_empty_one_is_named(tmp_path, caplog):

@@ -105,7 +105,7 @@ def test_a_damaged_file_is_an_error_and_is_left_alone(pinned, host, content):
     with pytest.raises(DataError, match="not the file that the protocol names") as caught:
         UpstreamFiles.file(REPOSITORY, NAME)
     assert str(pinned) in str(caught.value)
-    assert "Delete or replace it" in str(caught.value)
+    assert "Delete it, and the next run" in str(caught.value)
     assert pinned.read_bytes() == content
     assert host.requests == 0
 
@@ -154,7 +154,7 @@ def closing(host, request):
         (silent, "ReadTimeout.*Check the network"),
         (dripping, r"the host has sent \d+ bytes in 0 s: too slow"),
         (endless, "the host sends more than 5000 bytes"),
-        (web_page, "what came is another file .*proxy or a login page"),
+        (web_page, "the host sent another file .*proxy or a login page"),
         (refusing, "the host answers with status 429"),
         (closing, "ConnectionError.*Check the network"),
     ],
@@ -374,11 +374,11 @@ def test_something_else_in_the_place_of_a_file(pinned, host, kind):
         pinned.mkdir()
     else:
         pinned.symlink_to(pinned if kind == "loop" else "nowhere")
-    said = "is a folder" if kind == "folder" else "is a link that leads to nothing"
+    said = "is a folder" if kind == "folder" else "is a broken link"
     with pytest.raises(DataError, match=f"{NAME} {said}"):
         UpstreamFiles.file(REPOSITORY, NAME)
     assert host.requests == 0
     (sources.data_folder() / "mine").symlink_to("mine")
-    with pytest.raises(DataError, match="mine is a link that leads to nothing") as raised:
+    with pytest.raises(DataError, match="mine is a broken link") as raised:
         UpstreamFiles.own("mine", "Ask the authors.")
     assert not isinstance(raised.value, DataNotProvidedError)

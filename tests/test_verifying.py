@@ -327,7 +327,7 @@ def foreign_file(folder):
 def truncated(folder):
     path = result_of(folder)
     path.write_text(path.read_text()[:1000])
-    return path, "damaged-file", "it is no JSON from line"
+    return path, "damaged-file", "not JSON from line"
 
 
 def twelve_megabytes(folder):

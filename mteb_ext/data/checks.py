@@ -1,7 +1,7 @@
-"""Checks on what was read: its form, counts, and a fingerprint of the content.
+"""Checks of parsed data: its form, its counts, and a fingerprint of its content.
 
-They hold whichever way the files came onto the machine: a parser that drops rows, or a file of
-another edition, cannot pass. The form is checked of samples and of other packages' tasks too.
+They apply however the files reached the machine. A parser that drops rows cannot pass, and neither
+can a file of another edition. The form is checked for samples and plugins' tasks too.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from mteb_ext.errors import DataError
 from mteb_ext.protocol import PairFacts, QuestionFacts, QuestionFilter
 
 _NEXT_STEP = (
-    "The files are damaged or another edition: replace them. (Those that were fetched are fetched "
-    "again once they are deleted.)"
+    "The files are damaged or another edition: replace them. (Delete fetched files to fetch them "
+    "again.)"
 )
 
 
 def check_records(content: Pairs | Sequence[Question]) -> None:
-    """Check the form of what was read: one value a row in every column, and values that can be.
+    """Check the form of parsed data: one value a row in every column, and valid values.
 
     Texts are strings, gold scores finite, relevance labels 0 or 1, question identifiers unique, and
     candidate identifiers unique within their question. (Two questions may share them.)
 
     Raises:
-        DataError: If something is not, with the row or question and what was found.
+        DataError: If a value is not valid. The message names the row or question, and the value.
     """
     if not content:
         raise DataError("there are no rows.")
@@ -91,7 +91,7 @@ def _text_fault(text: object) -> str | None:
 
 
 def _repeated(names: Sequence[str]) -> str | None:
-    """The first name that stood before, if there is one."""
+    """The first repeated name, or None."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -103,9 +103,9 @@ def _repeated(names: Sequence[str]) -> str | None:
 def fingerprint(content: Pairs | Sequence[Question]) -> str:
     """The sha256 of the content in canonical form.
 
-    One line a row, in file order: ``[sentence1, sentence2, score]`` for pairs, with the genre after
-    it where there are genres, ``[question id, question, candidate, label]`` for questions, as
-    compact JSON in UTF-8.
+    Each row is one line of compact JSON in UTF-8, in file order. Pairs give
+    ``[sentence1, sentence2, score]``, and the genre last where there are genres. Questions give
+    ``[question id, question, candidate, label]``.
     """
     digest = hashlib.sha256()
     for row in _rows(content):
@@ -129,11 +129,11 @@ def check_counts(
     facts: PairFacts | QuestionFacts,
     keep: QuestionFilter = QuestionFilter.WITH_CANDIDATES,
 ) -> None:
-    """Compare the counts of what was read with what the protocol states.
+    """Compare the counts of parsed data with the protocol's.
 
     Args:
-        content: What was read.
-        facts: What the protocol states.
+        content: The parsed data.
+        facts: The protocol's counts.
         keep: The headline's question filter; pairs have none.
 
     Raises:
@@ -148,7 +148,7 @@ def check_counts(
 
 
 def check_fingerprint(content: Pairs | Sequence[Question], expected: str | None) -> None:
-    """Compare the content's fingerprint with the protocol's; None is not checked.
+    """Compare the content's fingerprint with the protocol's. None skips the check.
 
     Raises:
         DataError: If it differs.
@@ -156,8 +156,8 @@ def check_fingerprint(content: Pairs | Sequence[Question], expected: str | None)
     found = fingerprint(content) if expected else None
     if found != expected:
         raise DataError(
-            f"the counts are right and the content is not: expected fingerprint {expected}, found "
-            f"{found}. {_NEXT_STEP}"
+            f"the counts are right, but the content differs: expected fingerprint {expected}, "
+            f"found {found}. {_NEXT_STEP}"
         )
 
 

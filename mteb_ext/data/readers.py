@@ -1,11 +1,11 @@
 r"""One reader a file format, exact about lines and quotes.
 
-Lines end at ``\n`` and nowhere else (``str.splitlines`` also splits at U+2028 and others, which
-occur inside texts), and a quotation mark is a character like any other except where a reader says
-so. Texts are returned as they stand in the file; a byte order mark at its start is no part of it.
+Lines end at ``\n`` and nowhere else: ``str.splitlines`` also splits at U+2028 and others, which
+occur inside texts. A quotation mark is an ordinary character unless a reader says otherwise. Texts
+are returned as they stand in the file. A byte order mark at the start of a file is dropped.
 
-A file is read whole or refused, with a :class:`~mteb_ext.errors.DataError` that names file and row:
-nothing is skipped, guessed or mended. Archives are unpacked up to ``UNPACKED_LIMIT`` bytes.
+A file is read whole or refused with a :class:`~mteb_ext.errors.DataError` that names file and row.
+Nothing is skipped, guessed or repaired. Archives are unpacked up to ``UNPACKED_LIMIT`` bytes.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ def read_xls_pairs(path: Path) -> Pairs:
     """Read a spreadsheet (.xls) of one sheet without header: sentence 1, sentence 2, score.
 
     Raises:
-        DataError: If it is no such spreadsheet.
+        DataError: If the file is not such a spreadsheet.
     """
     import xlrd
 
     content, remarks = _content(path), io.StringIO()
     try:
-        # In pure Python: a damaged file has made compiled readers hang or end the interpreter.
+        # xlrd is pure Python: damaged files have hung or crashed compiled readers.
         book = xlrd.open_workbook(file_contents=content, logfile=remarks, verbosity=1)
         sheets, sheet = book.nsheets, book.sheet_by_index(0)
         rows = [sheet.row_values(i) for i in range(sheet.nrows)]
-    except Exception as error:  # it raises whatever the damage leads to
+    except Exception as error:  # any type, depending on the damage
         raise DataError(
             f"{path} is not a readable spreadsheet: {type(error).__name__}: {error}"
         ) from error
-    if "***" in remarks.getvalue():  # how xlrd marks what it mends: rows that are not there, say
+    if "***" in remarks.getvalue():  # how xlrd marks a repair, such as missing rows
         last = remarks.getvalue().strip().rpartition("\n")[2]
         raise DataError(f"{path} is damaged: {last}")
     if sheets != 1 or not rows:
@@ -70,7 +70,7 @@ def read_scored_pairs(path: Path) -> Pairs:
     """Read a file of three tab-separated columns without header: score, sentence 1, sentence 2.
 
     Raises:
-        DataError: If a line has another number of columns, or no number as its score.
+        DataError: If a line has another number of columns or an invalid score.
     """
     pairs = Pairs([], [], [])
     for number, line in _numbered_lines(path):
@@ -85,9 +85,9 @@ def read_question_folders(folder: Path) -> list[Question]:
     """Read the QABot layout: folders ``1``, ``2``, … with ``question.txt`` and ``data.csv``.
 
     ``data.csv`` is a quoted CSV (UTF-8 with byte order mark) with the columns question, answer and
-    label. The answers hold names of people: they are dropped here, and no message quotes a cell.
-    The candidates of all queries are one pool of questions, so the identifier of a candidate is its
-    text's place in that pool (a text that occurs twice in one list gets a second identifier).
+    label. The answers contain people's names: they are dropped here, and no message quotes a cell.
+    All queries draw their candidates from one pool of questions. A candidate's identifier is its
+    text's place in that pool; a text that occurs twice in one list gets a second identifier.
 
     Raises:
         DataError: If a file is missing or has another layout.
@@ -117,7 +117,7 @@ def _check_filled(folder: Path, names: Iterable[str]) -> None:
     files = [f"{name}/{file}" for name in names for file in ("question.txt", "data.csv")]
     if lacking := sorted(name for name in files if not (folder / name).is_file()):
         raise DataError(
-            f"{folder} is filled in part: {lacking[0]} is missing, and {len(lacking) - 1} more. "
+            f"{folder} is incomplete: {lacking[0]} is missing, and {len(lacking) - 1} more. "
             "Each of the folders 1, 2, … holds question.txt and data.csv: copy the others too."
         )
 
@@ -194,11 +194,11 @@ def read_json_questions(path: Path) -> list[Question]:
             labels = [candidate["label"] for candidate in candidates]
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"{path}, line {number} is no question with candidates: "
+                f"{path}, line {number} is not a question with candidates: "
                 f"{type(error).__name__}: {error}"
             ) from error
         if not all(isinstance(value, str) for value in (text, *sentences)):
-            raise DataError(f"{path}, line {number}: a question or a sentence is no text")
+            raise DataError(f"{path}, line {number}: a question or a sentence is not text")
         if not all(type(label) is int and label in {0, 1} for label in labels):
             raise DataError(f"{path}, line {number}: a label is neither 0 nor 1")
         ids = [f"{number}/{i:04d}" for i in range(len(labels))]
@@ -233,7 +233,7 @@ def read_asnq(path: Path) -> Iterator[tuple[str, str, int]]:
 
 
 def read_trecqa(path: Path) -> list[Question]:
-    """Read a TREC-QA file: blocks that look like XML and are none (bare ``&``, ``<num>``).
+    """Read a TREC-QA file: blocks that look like XML but do not parse (bare ``&``, ``<num>``).
 
     Each ``<QApairs id='…'>`` block holds one ``<question>`` and any number of ``<positive>`` and
     ``<negative>`` candidates; the first line of each is its tab-separated tokens, and a text is its
@@ -241,7 +241,7 @@ def read_trecqa(path: Path) -> list[Question]:
     are returned too.
 
     Raises:
-        DataError: If a tag or a line stands where it does not belong, or the file ends in a block.
+        DataError: If a tag or a line is out of place, or the file ends inside a block.
     """
     kinds = ("question", "positive", "negative")
     questions: list[Question] = []
@@ -261,7 +261,7 @@ def read_trecqa(path: Path) -> list[Question]:
             questions.append(block)
             block = None
         elif line != f"<{kind}>" or kind not in kinds:
-            raise DataError(f"{path}, line {number}: {line[:40]!r} is no element of a block")
+            raise DataError(f"{path}, line {number}: {line[:40]!r} is not an element of a block")
         else:
             text = _tokens(lines, kind, path, number)
             if kind != "question":
@@ -280,7 +280,7 @@ def read_trecqa(path: Path) -> list[Question]:
 
 
 def _tokens(lines: Iterator[tuple[int, str]], kind: str, path: Path, start: int) -> str:
-    """The text of an element, whose lines are used up to its closing tag."""
+    """The text of an element; consumes the lines up to its closing tag."""
     text = None
     for number, line in lines:
         if line == f"</{kind}>" and text:
@@ -303,11 +303,11 @@ def read_zipped_pairs(
         texts_member: The name of their file in it.
         gold: The archive of the gold scores.
         gold_member: The name of their file in it.
-        first_only: Whether gold exists for the first pairs only, which are then returned (track 6).
+        first_only: Return the first pairs only, as many as there are gold scores (track 6).
 
     Raises:
-        DataError: If an archive or a member is damaged, a row has not two texts, or the numbers of
-            pairs and scores differ.
+        DataError: If an archive or a member is damaged, a row does not have two texts, or the
+            numbers of pairs and scores differ.
     """
     where = Path(f"{texts}/{texts_member}")
     rows = _split(_decode(_member(texts, texts_member), where), where)
@@ -348,11 +348,12 @@ def _member(archive: Path, name: str) -> bytes:
 def read_stsbenchmark(path: Path) -> Pairs:
     """Read an STS Benchmark file: tab-separated, no header, no quoting.
 
-    The columns are genre, file, year, index, score and the two sentences; some rows carry two more
-    that name their origin. ``main-forum`` (train) and ``main-forums`` (dev, test) are one genre.
+    The columns are genre, file, year, index, score and the two sentences. Some rows have two more
+    columns, which name their origin. ``main-forum`` (train) and ``main-forums`` (dev, test) are one
+    genre.
 
     Raises:
-        DataError: If a row has another number of columns, another genre or no number as its score.
+        DataError: If a row has another number of columns, an unknown genre or an invalid score.
     """
     pairs = Pairs([], [], [])
     for number, line in _numbered_lines(path):
@@ -408,13 +409,13 @@ def read_number_lines(path: Path) -> list[float]:
     """Read a file of one number a line.
 
     Raises:
-        DataError: If a line is no number.
+        DataError: If a line is not a number.
     """
     return [_number(line, path, number) for number, line in _numbered_lines(path)]
 
 
 def _numbered_lines(path: Path, header: str | None = None) -> Iterator[tuple[int, str]]:
-    """The lines of a file, numbered from 1, without the header, which must be the first of them."""
+    """The lines of a file, numbered from 1. A header must be the first line, and is left out."""
     lines = _split(_text(path), path)
     if header is not None and lines[0] != header:
         raise DataError(f"{path}, line 1: expected the header {header!r}, found {lines[0][:80]!r}")
@@ -429,8 +430,8 @@ def _split(text: str, path: Path, first: int = 1) -> list[str]:
     for number, line in enumerate(lines, start=first):
         if line.endswith("\r"):
             raise DataError(
-                f"{path}, line {number} ends with a carriage return, which would become part of "
-                "its text: the line ends have been converted. Take the original file."
+                f"{path}, line {number} ends with a carriage return: the line ends have been "
+                "converted. Take the original file."
             )
     return lines
 
@@ -483,7 +484,7 @@ def _decode(content: bytes, path: Path) -> str:
         raise DataError(f"{path} is empty")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise DataError(f"{path}, line {line}: a NUL character, so that this is no text file")
+        raise DataError(f"{path}, line {line}: a NUL character; this is not a text file")
     return text
 
 

@@ -1,4 +1,4 @@
-"""The two shapes that every dataset of this package is read into."""
+"""The two shapes of a dataset: sentence pairs, and questions with candidates."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Pairs:
         sentence2: Second texts, as they stand in the file.
         score: Gold scores on the dataset's own scale.
         genre: The pair's genre where the dataset has genres, else empty.
-        parts: For each named part of the pairs whose correlations are reported by themselves
-            (``spearman_NAME``), whether each pair belongs to it.
+        parts: Named parts of the pairs, each reported by itself as ``spearman_NAME``: whether each
+            pair belongs to the part.
     """
 
     sentence1: list[str]

@@ -1,12 +1,11 @@
 """Where files come from: a pinned public repository, the user's own folder, or the samples.
 
-The data folder is laid out as ``owner/repository/commit/path``, the layout of ``registry.txt``,
-which holds the sha256 of every public file. ``MTEB_EXT_DATA`` names the folder; without it the
-platform's cache folder is used. A file that is there and has the right hash is never fetched.
+The data folder is laid out as ``owner/repository/commit/path``. ``registry.txt`` has the same
+layout and gives the sha256 of every public file. ``MTEB_EXT_DATA`` names the folder; the default is
+the platform's cache folder. A file with the right hash is never fetched again.
 
-A download is held in memory until it is complete and has the right hash, so that nothing else ever
-reaches the data folder, whatever cuts it short. It is moved into place in one step: processes that
-fetch the same file at once do each other no harm.
+A download stays in memory until it is complete and its hash is right. Then it moves into place in
+one step. An interrupted download leaves nothing behind. Two processes may fetch one file at once.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ _ATTEMPTS = 3
 
 
 class DataNotProvidedError(DataError, DatasetNotFoundError):  # type: ignore[misc]
-    """Data that only the user can provide is not there; mteb then skips a private task."""
+    """The user has not provided the data of a private task. mteb then skips the task."""
 
 
 class Source(Protocol):
-    """What the readers of a task ask for their files."""
+    """Where a task's readers get their files."""
 
     def file(self, repository: str, name: str) -> Path:
         """The path of a file of a public repository.
 
         Args:
-            repository: ``owner/repository/commit``, and a folder in it where that is shorter.
+            repository: ``owner/repository/commit``, optionally with a folder below it.
             name: The file's path below that.
 
         Raises:
-            DataError: If there is no such file, or not with the content that is expected.
+            DataError: If the file is missing or has other content.
         """
         ...
 
@@ -62,10 +61,10 @@ class Source(Protocol):
 
         Args:
             name: The path below the data folder.
-            how_to_get: What to do when it is not there.
+            how_to_get: What the user can do when the file is missing.
 
         Raises:
-            DataNotProvidedError: If it is not there.
+            DataNotProvidedError: If the file is missing.
         """
         ...
 
@@ -84,20 +83,20 @@ class UpstreamFiles:
         key = f"{repository}/{name}"
         if key not in registry():
             raise DataError(
-                f"{key} is not in registry.txt, so that its content is not known. Files of another "
-                "package's tasks are asked for with own()."
+                f"{key} is not in registry.txt, so its content cannot be checked. A plugin's task "
+                "gets its files with own()."
             )
         path = data_folder() / key
         if not path.is_file():
             if path.is_dir():
-                raise DataError(f"{path} is a folder. Remove it, and put the file there.")
+                raise DataError(f"{path} is a folder. Replace it with the file.")
             _check_link(path)
             _fetch(key)
         elif sha256_of(path) != registry()[key]:
             raise DataError(
                 f"{path} is not the file that the protocol names: its sha256 is {sha256_of(path)}, "
-                f"expected {registry()[key]}. It may be cut short or edited. Delete or replace it; "
-                "when it is missing, the next run fetches it."
+                f"expected {registry()[key]}. The file may be cut short or edited. Delete it, and "
+                "the next run fetches it again."
             )
         return path
 
@@ -130,15 +129,13 @@ def _existing(path: Path, how_to_get: str) -> Path:
 
 
 def _check_link(path: Path) -> None:
-    """See that a path is no link to nothing, or to itself.
+    """Refuse a broken link.
 
     Raises:
-        DataError: If it is.
+        DataError: If the path is one.
     """
     if path.is_symlink() and not path.exists():
-        raise DataError(
-            f"{path} is a link that leads to nothing. Remove it, or put the file there."
-        )
+        raise DataError(f"{path} is a broken link. Replace it with the file.")
 
 
 def data_folder() -> Path:
@@ -190,8 +187,8 @@ def _fetch(key: str) -> None:
             _write(target, content)
             return
         reason = (
-            f"what came is another file (sha256 {found}, expected {registry()[key]}): a proxy or a "
-            "login page may stand between"
+            f"the host sent another file (sha256 {found}, expected {registry()[key]}); a proxy or "
+            "a login page may have answered"
         )
     raise OfflineError(  # without the chain of the network libraries' own errors
         f"{target} does not exist and could not be fetched from {HOST}{key}: {reason}. Try again, "
@@ -204,10 +201,10 @@ class _DownloadError(Exception):
 
 
 def _download(url: str) -> bytes:
-    """The content of an address, in bounded time and size.
+    """Download an address, within limits of time and size.
 
     Raises:
-        _DownloadError: If it cannot be had.
+        _DownloadError: If that fails.
     """
     import requests
     from urllib3.exceptions import HTTPError

@@ -37,7 +37,7 @@ COLUMNS: Mapping[str, type] = {
 """The columns of the long form and their types; `mteb_ext.published` documents them."""
 
 LATE = "corrected or late submission"
-AMBIGUOUS = "it is not settled which of its variants it follows, see docs/PROTOCOLS.md"
+AMBIGUOUS = "which of its variants the number follows is not settled, see docs/PROTOCOLS.md"
 
 _DTYPES = {str: "str", int: "int64", float: "float64", bool: "bool"}
 
