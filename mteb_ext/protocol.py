@@ -39,11 +39,13 @@ class PairFacts:
             :func:`mteb_ext.data.checks.fingerprint`; None skips the check.
         parts: Number of pairs of each named part, see
             :class:`mteb_ext.data.records.Pairs`.
+        genres: Number of pairs of each genre; None is not checked.
     """
 
     pairs: int
     fingerprint: str | None = None
     parts: Mapping[str, int] = field(default_factory=dict)
+    genres: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.formats.predictions import check_predictions
 from mteb_ext.formats.stamp import read_stamp
+from mteb_ext.measures import Measure
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Options
 from mteb_ext.running.plan_files import read_plan
@@ -454,7 +455,9 @@ def formats() -> dict[str, Format]:
         "results": Format({_RESULT_FILE: _result()}, _read_results, _result_values),
         "predictions of pairs": Format(
             {_PREDICTION_FILE: _prediction({"cosine_scores": [i / 16 for i in range(12)]})},
-            lambda f: _read_predictions(f, lambda p: _PAIR_GOLD.similarities(p, "pearson")),
+            lambda f: _read_predictions(
+                f, lambda p: _PAIR_GOLD.similarities(p, Measure("pearson"))
+            ),
             _prediction_values,
         ),
         "predictions of candidates": Format(

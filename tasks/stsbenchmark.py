@@ -50,17 +50,23 @@ class STSBenchmarkSemEval(PaperSTS):
         facts={
             "train": {
                 "default": PairFacts(
-                    5749, "6e086befeaafdf1a23c857f420e58b273ba2ef98242758cb32705931d942e735"
+                    5749,
+                    "6e086befeaafdf1a23c857f420e58b273ba2ef98242758cb32705931d942e735",
+                    genres={"news": 3299, "captions": 2000, "forums": 450},
                 )
             },
             "dev": {
                 "default": PairFacts(
-                    1500, "f45d72628c64c52ac0673994f43a64f07bd35ff15ce7896a4180690f5575ad77"
+                    1500,
+                    "f45d72628c64c52ac0673994f43a64f07bd35ff15ce7896a4180690f5575ad77",
+                    genres={"news": 500, "captions": 625, "forums": 375},
                 )
             },
             "test": {
                 "default": PairFacts(
-                    1379, "113e4fcd6e1cc1bff2403302e5a3f5de7c1f3b6c28c5e262698f7a51d44c3be4"
+                    1379,
+                    "113e4fcd6e1cc1bff2403302e5a3f5de7c1f3b6c28c5e262698f7a51d44c3be4",
+                    genres={"news": 500, "captions": 625, "forums": 254},
                 )
             },
         },

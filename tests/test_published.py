@@ -471,8 +471,8 @@ def test_both_variants_of_wikiqa_are_picked_from_their_keys():
         "map_trec_eval": 0.3,
         "map_both": 0.4,
         "mrr_both": 0.5,
-        "map_both_trec_eval": 0.6,
-        "mrr_both_trec_eval": 0.7,
+        "map_both_later_first": 0.6,
+        "mrr_both_later_first": 0.7,
     }
     assert dict(scores_by_variant("WikiQA", [entry(**scores)])) == {
         "no-all-negative-243": {("default", "map"): 0.1, ("default", "mrr"): 0.2},

@@ -19,7 +19,7 @@ from mteb_ext.metrics import ranking
 from mteb_ext.metrics.ranking import Ranking
 
 CUTS = (1, 2, 3, 5, 10)
-TIE_ORDERS = ("expected", "trec_eval", "best", "worst")
+TIE_ORDERS = ("expected", "later_first", "best", "worst")
 
 # The metrics once more, of one list of labels in rank order, as plainly as they can be said.
 
@@ -193,7 +193,7 @@ class TestByHand:
 
     @pytest.mark.parametrize(
         ("ties", "expected"),
-        [("best", 1.0), ("worst", 1 / 3), ("trec_eval", 1 / 2), ("expected", 11 / 18)],
+        [("best", 1.0), ("worst", 1 / 3), ("later_first", 1 / 2), ("expected", 11 / 18)],
     )
     def test_tie_orders(self, ties, expected):
         # The relevant candidate is the second of three tied ones.
@@ -239,7 +239,7 @@ class TestTypesOfScores:
         assert Ranking(np.float32(scores), [1, 0], [0, 2]).reciprocal_rank() == [0.5]
 
     def test_zeros_of_both_signs_tie(self):
-        for ties, expected in [("expected", 0.75), ("trec_eval", 1.0)]:
+        for ties, expected in [("expected", 0.75), ("later_first", 1.0)]:
             ranked = Ranking([-0.0, 0.0], [0, 1], [0, 2], ties=ties)
             assert ranked.reciprocal_rank() == [expected]
             ranked = Ranking([0.0, -0.0], [0, 1], [0, 2], ties=ties)
@@ -309,7 +309,7 @@ class TestAgainstTrecEval:
             ]
             for length in random.integers(1, 40, size=200)
         ]
-        ranked = Ranking(*flat(queries), ties="trec_eval")
+        ranked = Ranking(*flat(queries), ties="later_first")
         ours = {
             "map": ranked.average_precision(),
             "recip_rank": ranked.reciprocal_rank(),
@@ -352,13 +352,13 @@ class TestAgainstTrecEval:
         ],
     )
     def test_scores_are_compared_as_float32(self, first, second):
-        ours = Ranking([first, second], [1, 0], [0, 2], ties="trec_eval").reciprocal_rank()
+        ours = Ranking([first, second], [1, 0], [0, 2], ties="later_first").reciprocal_rank()
         [theirs] = trec_eval([[(first, 1), (second, 0)]], {"recip_rank"})
         assert ours == [theirs["recip_rank"]]
 
     def test_the_later_of_two_tied_candidates_comes_first(self):
-        assert Ranking([1, 1], [0, 1], [0, 2], ties="trec_eval").reciprocal_rank() == [1.0]
-        assert Ranking([1, 1], [1, 0], [0, 2], ties="trec_eval").reciprocal_rank() == [0.5]
+        assert Ranking([1, 1], [0, 1], [0, 2], ties="later_first").reciprocal_rank() == [1.0]
+        assert Ranking([1, 1], [1, 0], [0, 2], ties="later_first").reciprocal_rank() == [0.5]
 
     def test_an_order_by_1e_12_counts_for_the_default(self):
         assert Ranking([1.0, 1.0 + 1e-12], [1, 0], [0, 2]).reciprocal_rank() == [0.5]
@@ -480,7 +480,9 @@ class TestInvalidInput:
             getattr(Ranking([1.0], [1], [0, 1]), name)(0)
 
     def test_an_unknown_order_of_ties(self):
-        with pytest.raises(ValueError, match="one of expected, trec_eval, best, worst, not 'rand'"):
+        with pytest.raises(
+            ValueError, match="one of expected, later_first, best, worst, not 'rand'"
+        ):
             Ranking([1.0], [1], [0, 1], ties="rand")
 
 

@@ -13,11 +13,13 @@ import numpy as np
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 
 from mteb_ext.analysis.editions import known_task
-from mteb_ext.analysis.gold import TYPES, PairGold, QueryGold, RankedLists, load_gold
+from mteb_ext.analysis.gold import TYPES, PairGold, QueryGold, load_gold
 from mteb_ext.analysis.predictions import Predictions, find_predictions
 from mteb_ext.analysis.summary import label_runs
 from mteb_ext.bases import PaperTask
+from mteb_ext.bases.candidates import RankedLists
 from mteb_ext.errors import DataError, MtebExtError, OfflineError
+from mteb_ext.measures import Measure
 from mteb_ext.plugin.lookup import find_task
 
 if TYPE_CHECKING:
@@ -45,23 +47,37 @@ class Cell:
     gold: PairGold | QueryGold
     files: Mapping[str, Predictions]
 
-    def scores(self, metric: str) -> NDArray[np.float64]:
-        """What a metric is computed from.
+    @property
+    def main(self) -> Measure:
+        """The measure of the task's main score."""
+        return self.measure(str(self.task.metadata.main_score))
+
+    def measure(self, key: str) -> Measure:
+        """The measure of a result key of the task.
+
+        Raises:
+            ProtocolError: If it is none.
+        """
+        named = self.gold.parts if isinstance(self.gold, PairGold) else self.gold.sets
+        return Measure.parse(key, list(filter(None, named)))
+
+    def scores(self, measure: Measure) -> NDArray[np.float64]:
+        """What a measure is computed from.
 
         Returns:
-            ``(runs, pairs)`` scores of the pairs, or ``(runs, queries)`` values of the metric.
+            ``(runs, pairs)`` scores of the pairs, or ``(runs, queries)`` values of the measure.
 
         Raises:
             DataError: If a file does not fit the gold.
-            ProtocolError: If the predictions allow no such metric.
+            ProtocolError: If the predictions allow no such measure.
         """
-        return np.array([self._scores(run, metric) for run in self.files])
+        return np.array([self._scores(run, measure) for run in self.files])
 
-    def _scores(self, run: str, metric: str) -> NDArray[np.float64]:
+    def _scores(self, run: str, measure: Measure) -> NDArray[np.float64]:
         with self.named(run):
             if isinstance(self.gold, PairGold):
-                return self.gold.similarities(self._predicted(run), metric)
-            return self.gold.lists(self._predicted(run)).values(metric)
+                return self.gold.similarities(self._predicted(run), measure)
+            return self.gold.lists(self._predicted(run)).values(measure)
 
     def lists(self, run: str) -> RankedLists:
         """A run's scores of every query's documents.
@@ -71,7 +87,7 @@ class Cell:
         """
         with self.named(run):
             if isinstance(self.gold, PairGold):
-                raise DataError("it ranks nothing.")
+                raise DataError(f"{self.task.metadata.name} is not a ranking task.")
             return self.gold.lists(self._predicted(run))
 
     def _predicted(self, run: str) -> object:

@@ -12,10 +12,11 @@ import numpy as np
 
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.editions import PAPERS, edition, subsets_of
-from mteb_ext.analysis.gold import PairGold, QueryGold, correlation_metric
+from mteb_ext.analysis.gold import PairGold, QueryGold
 from mteb_ext.bases.sts import COEFFICIENTS
 from mteb_ext.data.sources import DataNotProvidedError
 from mteb_ext.errors import DataError, OfflineError, ProtocolError, UndefinedMetricError
+from mteb_ext.measures import Measure
 from mteb_ext.metrics.comparison import (
     Comparison,
     compare_correlations_of,
@@ -155,14 +156,14 @@ class _TestSet:
 
     Attributes:
         cells: One subset, or several whose mean is the score.
-        metric: The metric.
+        measure: What is compared.
         rows: Each cell's ``(runs, n)`` scores of pairs, or values of queries.
         runs: The runs.
         whole: Whether these are all the subsets that were predicted in the split.
     """
 
     cells: Sequence[Cell]
-    metric: str
+    measure: Measure
     rows: Sequence[NDArray[np.float64]]
     runs: Sequence[str]
     whole: bool
@@ -181,18 +182,20 @@ class _TestSet:
     def _values_of(self, cell: Cell, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if not isinstance(cell.gold, PairGold):
             return np.asarray(rows.mean(axis=1))
-        correlate, values = COEFFICIENTS[correlation_metric(self.metric)[1]], []
+        correlate, values = COEFFICIENTS[self.measure.coefficient], []
         for run, scores in zip(self.runs, rows, strict=True):
             with cell.named(run):
-                values.append(correlate(scores, cell.gold.score))
+                values.append(correlate(scores, cell.gold.of(self.measure)))
         return np.array(values)
 
     def compared(self, baseline: int | None) -> list[Comparison]:
         """The comparisons of all pairs, or of all runs with one."""
         if self.of_pairs:
-            gold = [cell.gold.score for cell in self.cells if isinstance(cell.gold, PairGold)]
+            gold = [
+                cell.gold.of(self.measure) for cell in self.cells if isinstance(cell.gold, PairGold)
+            ]
             subsets = list(zip(gold, self.rows, strict=True))
-            method = correlation_metric(self.metric)[1]
+            method = self.measure.coefficient
             return compare_correlations_of(subsets, method, baseline=baseline)
         # Weighted so that each subset counts alike in the mean over all queries.
         n_all = sum(rows.shape[1] for rows in self.rows)
@@ -204,7 +207,7 @@ class _TestSet:
         """The name of the test that `compared` does."""
         if not self.of_pairs:
             return RANDOMISATION
-        is_pearson = correlation_metric(self.metric)[1] == "pearson"
+        is_pearson = self.measure.coefficient == "pearson"
         return WILLIAMS if is_pearson and len(self.cells) == 1 else WALD
 
     def of_runs(self, runs: Collection[str]) -> _TestSet:
@@ -221,13 +224,13 @@ class _TestSet:
             "task": first.task.metadata.name,
             "split": first.split,
             "subset": first.subset if len(self.cells) == 1 else "",
-            "metric": self.metric,
+            "metric": str(self.measure),
             "n": sum(rows.shape[1] for rows in self.rows),
             "unit": "pairs" if self.of_pairs else "queries",
             "subsets": len(self.cells),
             "all_subsets": len(subsets_of(first.task, first.split) or ()),
             "whole": self.whole,
-            "headline": self.whole and self.metric == first.task.metadata.main_score,
+            "headline": self.whole and self.measure == first.main,
             "dataset_revision": revision,
             "edition": edition(first.task, revision),
         }
@@ -243,7 +246,7 @@ class _Split:
 
 
 def _by_split(cells: Sequence[Cell], metric: str | None, *, group: bool) -> list[_Split]:
-    wanted = metric or str(cells[0].task.metadata.main_score)
+    wanted = cells[0].measure(metric) if metric else cells[0].main
     models = {run: file.model for run, file in cells[0].files.items()}
     splits = {}
     for split in dict.fromkeys(cell.split for cell in cells):

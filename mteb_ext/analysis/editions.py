@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mteb_ext.environment import DISABLE, is_set
 from mteb_ext.errors import DataError
+from mteb_ext.measures import Measure
 from mteb_ext.plugin.lookup import find_task
 
 if TYPE_CHECKING:
@@ -27,6 +29,13 @@ def known_task(name: str) -> AbsTask | None:
         reason = "" if is_set(DISABLE) else "A plugin may be missing, or not be on MTEB_EXT_PATH. "
         logger.warning("%s %sResults are shown as they stand in the files.", error, reason)
         return None
+
+
+def task_if_known(name: str) -> AbsTask | None:
+    """The task of a name, or None where mteb does not know it here."""
+    with suppress(DataError):
+        return find_task(name)
+    return None
 
 
 def edition(task: AbsTask | None, revision: str) -> str:
@@ -53,15 +62,25 @@ def subsets_of(task: AbsTask | None, split: str) -> list[str] | None:
     return list(task.metadata.hf_subsets)
 
 
-def pairs_in(task: AbsTask | None, split: str, subset: str, metric: str) -> int | None:
-    """How many pairs a correlation of the paper's data is over; None where that is not known.
+def measure_in(task: AbsTask | None, split: str, subset: str, key: str) -> Measure | None:
+    """The measure of a result key; None where the key names none of the task's.
 
     Args:
-        task: The task, or None.
+        task: The task; None where it is not known here.
         split: The split.
         subset: The subset.
-        metric: A result key; one that ends in the name of a part counts that part's pairs.
+        key: The key.
     """
+    from mteb_ext.bases import PaperTask
+
+    parts: list[str] = []
+    if isinstance(task, PaperTask) and split in task.splits() and subset in task.subsets(split):
+        parts = task.parts(split, subset)
+    return Measure.find(key, parts)
+
+
+def pairs_in(task: AbsTask | None, split: str, subset: str, measure: Measure) -> int | None:
+    """How many pairs a correlation of the paper's data is over; None where that is not known."""
     from mteb_ext.bases import PaperSTS
 
     if not isinstance(task, PaperSTS):
@@ -69,4 +88,4 @@ def pairs_in(task: AbsTask | None, split: str, subset: str, metric: str) -> int 
     facts = task.protocol.facts.get(split, {}).get(subset)
     if facts is None:
         return None
-    return next((n for part, n in facts.parts.items() if metric.endswith(f"_{part}")), facts.pairs)
+    return {"": facts.pairs, **(facts.genres or {}), **facts.parts}.get(measure.part)

@@ -13,8 +13,9 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext import json_files
-from mteb_ext.analysis.editions import PAPERS, edition, known_task, pairs_in, subsets_of
+from mteb_ext.analysis.editions import PAPERS, edition, known_task, measure_in, pairs_in, subsets_of
 from mteb_ext.errors import DataError, MtebExtError
+from mteb_ext.measures import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,8 +258,9 @@ class ResultFile:
                 _check_range(split, entries)
             rows = list(_split_rows(task, split, entries))
             for row in rows:
-                if row["n"] is None and whole["edition"] == PAPERS:
-                    row["n"] = pairs_in(task, split, row["subset"], row["metric"])
+                measure = measure_in(task, split, row["subset"], row["metric"])
+                if measure and row["n"] is None and whole["edition"] == PAPERS:
+                    row["n"] = pairs_in(task, split, row["subset"], measure)
             *parts, last = rows
             if not last["subset"]:  # the mean, over what its subsets' main scores are over
                 counts = [row["n"] for row in parts if row["metric"] == last["metric"]]
@@ -322,7 +324,7 @@ def _split_rows(
                 "metric": metric,
                 "value": value,
                 **_interval(entry if metric == main else {}, "ci95"),
-                "n": _queries(entry, metric),
+                "n": _queries(entry, measure_in(task, split, entry["hf_subset"], metric)),
                 "headline": metric == main and not is_mean,
                 "subsets": 1,
                 "all_subsets": all_subsets,
@@ -361,15 +363,10 @@ def _metrics(entry: Mapping[str, Any], main: str) -> dict[str, float]:
     return {main: score, **found}
 
 
-def _queries(entry: Mapping[str, Any], metric: str) -> int | None:
-    """Over how many queries a metric is: ``num_queries_both`` counts those of ``map_both``."""
-    counts = {
-        name.removeprefix("num_queries").removeprefix("_"): int(value)
-        for name, value in entry.items()
-        if name.startswith("num_queries") and isinstance(value, float) and 0 <= value < _LARGEST
-    }
-    parts = metric.split("_")
-    return next((n for name, n in counts.items() if name and name in parts), counts.get(""))
+def _queries(entry: Mapping[str, Any], measure: Measure | None) -> int | None:
+    """Over how many queries a measure is, where the entry says so."""
+    count = entry.get(measure.count_key) if measure else None
+    return int(count) if isinstance(count, float) and 0 <= count < _LARGEST else None
 
 
 def _interval(entry: Mapping[str, Any], name: str) -> dict[str, float]:

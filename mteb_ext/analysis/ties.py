@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
-from mteb_ext.analysis.gold import RankedLists
+from mteb_ext.bases.candidates import RankedLists
 from mteb_ext.errors import ProtocolError, UndefinedMetricError
-from mteb_ext.metrics.ranking import TieOrder
+from mteb_ext.measures import Measure, TieOrder
 from mteb_ext.metrics.significance import mean_interval
 
 if TYPE_CHECKING:
@@ -18,17 +19,26 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-METRICS = (
-    *("map", "mrr", "map_at_1000", "mrr_at_10", "ndcg_at_10"),
-    *("precision_at_1", "precision_at_5", "recall_at_100", "hit_rate_at_10"),
+MEASURES = (
+    Measure("map"),
+    Measure("mrr"),
+    Measure("map", 1000),
+    Measure("mrr", 10),
+    Measure("ndcg", 10),
+    Measure("precision", 1),
+    Measure("precision", 5),
+    Measure("recall", 100),
+    Measure("hit_rate", 10),
 )
 """What is shown of every task beside its main score, where its predictions allow it."""
 
 _ROUNDING = 1e-12  # of means that would be equal
 
+ORDERS: Sequence[TieOrder] = ("expected", "worst", "best", "trec_eval")
+
 COLUMNS = (
     *("task", "split", "subset", "run", "metric", "main", "n", "tied"),
-    *("expected", "worst", "best", "trec_eval", "width", "low", "high", "lead"),
+    *(*ORDERS, "width", "low", "high", "lead"),
     *("beyond_interval", "beyond_lead"),
 )
 
@@ -66,7 +76,7 @@ def tie_ranges(
 
 def ties_of(cell: Cell) -> list[dict[str, Any]]:
     """The rows of :func:`tie_ranges` of one subset of a ranking task."""
-    main = str(cell.task.metadata.main_score)
+    main = cell.main
     rows = [
         {
             "task": cell.task.metadata.name,
@@ -74,10 +84,10 @@ def ties_of(cell: Cell) -> list[dict[str, Any]]:
             "subset": cell.subset,
             "run": run,
             **row,
-            "main": row["metric"] == main,
+            "main": row["metric"] == str(main),
         }
         for run in cell.files
-        for row in _of_run(cell.lists(run), dict.fromkeys((main, *METRICS)), main)
+        for row in _of_run(cell.lists(run), list(dict.fromkeys((main, *MEASURES))), main)
     ]
     mains = sorted((row for row in rows if row["main"]), key=lambda row: -row["expected"])
     for row, following in zip(mains, [*mains[1:], None], strict=True):
@@ -87,18 +97,20 @@ def ties_of(cell: Cell) -> list[dict[str, Any]]:
     return rows
 
 
-def _of_run(lists: RankedLists, metrics: Iterable[str], main: str) -> Iterator[dict[str, Any]]:
-    for metric in metrics:
+def _of_run(
+    lists: RankedLists, measures: Iterable[Measure], main: Measure
+) -> Iterator[dict[str, Any]]:
+    for measure in measures:
         try:
-            values = {order: lists.values(metric, order) for order in get_args(TieOrder)}
+            values = {order: lists.values(replace(measure, ties=order)) for order in ORDERS}
         except ProtocolError:
             continue  # these predictions do not allow it
         means = {order: float(of_queries.mean()) for order, of_queries in values.items()}
-        row = {
-            "metric": metric,
+        row: dict[str, Any] = {
+            "metric": str(measure),
             "n": values["expected"].size,
-            "tied": int(lists.tied(metric).sum()),
-            **means,
+            "tied": int(lists.tied(measure).sum()),
+            **{str(order): value for order, value in means.items()},
             "width": means["best"] - means["worst"],
             "low": math.nan,
             "high": math.nan,
@@ -106,7 +118,7 @@ def _of_run(lists: RankedLists, metrics: Iterable[str], main: str) -> Iterator[d
             "beyond_interval": False,
             "beyond_lead": False,
         }
-        if metric == main:
+        if measure == main:
             with suppress(UndefinedMetricError):  # of one query
                 row["low"], row["high"] = mean_interval(values["expected"])
         yield row

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from datasets import Dataset
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.models import CrossEncoderProtocol, EncoderProtocol, SearchProtocol
 from mteb.types import PromptType
 
+from mteb_ext.bases.candidates import CandidateLists, RankedLists
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
 from mteb_ext.data.checks import fingerprint
 from mteb_ext.data.records import Question
 from mteb_ext.data.sources import Source
 from mteb_ext.encoding import Call, Scorer, Texts
-from mteb_ext.errors import ProtocolError, UndefinedMetricError
+from mteb_ext.errors import ProtocolError
+from mteb_ext.measures import Measure, RankingMetric, TieOrder, check_set_name
 from mteb_ext.metrics import significance
-from mteb_ext.metrics.ranking import Ranking
 from mteb_ext.protocol import QuestionFacts, QuestionFilter, RankingProtocol
 
 if TYPE_CHECKING:
@@ -31,17 +30,19 @@ if TYPE_CHECKING:
     from mteb.types import EncodeKwargs
     from numpy.typing import NDArray
 
+_MTEB_METRICS: Sequence[RankingMetric] = (
+    *("ndcg", "map", "recall", "precision", "mrr", "hit_rate"),
+)
+_WHOLE_LIST: Sequence[RankingMetric] = ("map", "mrr")
+_REPORTED_ORDERS: Sequence[TieOrder] = ("expected", "trec_eval", "later_first")
+
 
 class PaperRanking(PaperTask, AbsTaskRetrieval):
     """A ranking task: metrics per question over its full candidate list, then averaged.
 
-    Scores, all over the questions that the protocol keeps: ``map`` and ``mrr``; ``precision_at_N``
-    for the protocol's N; ``map_trec_eval`` and ``mrr_trec_eval``, in which equal scores stand in
-    trec_eval's order; ``map_best`` and ``map_worst``, over all orders of equal scores;
-    ``num_queries`` and ``num_queries_with_ties``, those in which an order of equal scores matters;
-    ``ci95_low`` and ``ci95_high``, the 95% interval of ``map``; and mteb's own keys, which end in
-    ``_at_k``. The protocol's second average adds its name: ``map_both``, ``map_both_trec_eval``.
-    Where nothing else is said, a metric is its expected value over random orders of equal scores.
+    The scores are those of :meth:`measures`, and ``num_queries``; ``num_queries_with_ties``, the
+    number of them in which the order of equal scores matters; ``ci95_low`` and ``ci95_high``, the
+    95% interval of the main score. The protocol's second average adds ``num_queries_NAME``.
     """
 
     protocol: ClassVar[RankingProtocol]
@@ -62,8 +63,46 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
         return [DEFAULT_SUBSET]
 
     @classmethod
+    def parts(cls, split: str, subset: str) -> list[str]:
+        """The names of the question sets, but for the headline's."""
+        return [name for name in cls.question_sets() if name]
+
+    @classmethod
     def _facts(cls, split: str, subset: str) -> QuestionFacts:
         return cls.protocol.facts[split]
+
+    @classmethod
+    def question_sets(cls) -> dict[str, QuestionFilter]:
+        """The question sets that averages are over, by name; the headline's has none."""
+        also = cls.protocol.also
+        return {"": cls.protocol.keep, **({also.name: also.keep} if also else {})}
+
+    @classmethod
+    def measures(cls) -> list[Measure]:
+        """What is reported, in the order of the result's keys.
+
+        These are mteb's own keys, which end in ``_at_k``; precision at the protocol's cut-offs; MAP
+        and MRR of each question set by three orders of equal scores; and the best and the worst
+        MAP that an order can give.
+        """
+        return [
+            *(Measure(metric, k) for metric in _MTEB_METRICS for k in cls.k_values),
+            *(Measure("precision", n) for n in cls.protocol.cutoffs),
+            *(
+                Measure(metric, part=name, ties=ties)
+                for name in cls.question_sets()
+                for ties in _REPORTED_ORDERS
+                for metric in _WHOLE_LIST
+            ),
+            Measure("map", ties="best"),
+            Measure("map", ties="worst"),
+        ]
+
+    @classmethod
+    def _check_definition(cls) -> None:
+        super()._check_definition()
+        if cls.protocol.also:
+            check_set_name(cls.protocol.also.name)
 
     def _load_splits(self) -> set[str]:
         revisions, splits = set(), {}
@@ -104,7 +143,7 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
         call = Call(self.metadata, hf_split, hf_subset)
         with errors_named(self.metadata.name, hf_split, hf_subset):
             self._check_prediction_folder(model, prediction_folder, hf_split, hf_subset)
-            lists = _CandidateLists.of(data_split)
+            lists = _whole_lists(data_split)
             remarks: dict[str, str] = {}
             with timer("Scoring candidates", split=hf_split, subset=hf_subset):
                 if isinstance(model, SearchProtocol) and not _has_vectors_or_pairs(model):
@@ -113,7 +152,9 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
                     scorer = Scorer(model, call, encode_kwargs, num_proc)  # type: ignore[arg-type]
                     remarks = scorer.remarks
                     self._remark(remarks, hf_subset)
-                    scores = scorer.score_pairs(*lists.sides(symmetric=self.protocol.symmetric))
+                    scores = scorer.score_pairs(
+                        *_sides(data_split, lists, symmetric=self.protocol.symmetric)
+                    )
             if prediction_folder:
                 self._save_task_predictions(
                     lists.by_id(scores), model, prediction_folder, hf_split, hf_subset
@@ -123,134 +164,69 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
 
     def rescore(self, split: str, subset: str, predicted: Any) -> dict[str, float | str]:  # noqa: ANN401
         """See :meth:`PaperTask.rescore`."""
-        lists = _CandidateLists.of(self.dataset[subset][split])
+        lists = _whole_lists(self.dataset[subset][split])
         return self._ranking_scores(lists.flat(predicted), lists)
 
     def _ranking_scores(
-        self, values: NDArray[np.float64], lists: _CandidateLists
+        self, values: NDArray[np.float64], lists: CandidateLists
     ) -> dict[str, float | str]:
-        best, worst, expected, trec_eval = (
-            Ranking(values, lists.labels, lists.offsets, ties=ties)
-            for ties in ("best", "worst", "expected", "trec_eval")
-        )
-        of_question = {"map": expected.average_precision(), "mrr": expected.reciprocal_rank()}
-        in_trec_eval = {"map": trec_eval.average_precision(), "mrr": trec_eval.reciprocal_rank()}
-        kept = lists.kept_by(self.protocol.keep)
-        main = of_question[self.protocol.headline]
-        scores: dict[str, float | str] = {
-            **_mteb_scores(expected, kept, self.k_values),
-            **{
-                f"precision_at_{n}": _mean(expected.precision(n), kept)
-                for n in self.protocol.cutoffs
-            },
-            **_averages(of_question, in_trec_eval, kept, ""),
-            "map_best": _mean(best.average_precision(), kept),
-            "map_worst": _mean(worst.average_precision(), kept),
-            **interval_scores("ci95", lambda: significance.mean_interval(main[kept])),
-            "num_queries": int(kept.sum()),
-            "num_queries_with_ties": int(expected.tied_across_labels[kept].sum()),
-        }
-        if self.protocol.also:
-            name, also = self.protocol.also.name, lists.kept_by(self.protocol.also.keep)
-            scores |= _averages(of_question, in_trec_eval, also, f"_{name}")
-            scores[f"num_queries_{name}"] = int(also.sum())
-        return scores
-
-
-@dataclass(frozen=True)
-class _CandidateLists:
-    """All candidate lists of a split, flat.
-
-    Attributes:
-        query_ids: (q,) the questions.
-        queries: (q,) their texts.
-        documents: The texts that are candidates, with their ids.
-        candidate_ids: (n,) the candidates of the first question, of the second, and so on.
-        labels: (n,) relevance labels.
-        offsets: (q + 1,) where each question's candidates begin.
-    """
-
-    query_ids: Sequence[str]
-    queries: pa.ChunkedArray
-    documents: Dataset
-    candidate_ids: Sequence[str]
-    labels: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, data_split: Mapping[str, Any]) -> _CandidateLists:
-        """Flatten mteb's retrieval data, and see that no candidate list has been cut.
-
-        The order of the candidates is that of the relevance labels, which no model is handed.
-
-        Raises:
-            ProtocolError: If a question's candidates are not exactly the ones that have a label.
-        """
-        query_ids = data_split["queries"]["id"][:]
-        ranked, qrels = data_split["top_ranked"] or {}, data_split["relevant_docs"]
-        ids: list[str] = []
-        labels: list[int] = []
-        offsets = [0]
-        for query in query_ids:
-            labelled = qrels.get(query, {})
-            _check_complete(query, ranked.get(query, ()), labelled)
-            ids += labelled
-            labels += labelled.values()
-            offsets.append(len(ids))
-        return cls(
-            query_ids,
-            column(data_split["queries"], "text"),
-            data_split["corpus"],
-            ids,
-            np.array(labels, dtype=np.int64),
-            np.array(offsets, dtype=np.int64),
-        )
-
-    def sides(self, *, symmetric: bool) -> tuple[Texts, Texts]:
-        """The texts of all (question, candidate) pairs."""
-        document_ids = self.documents["id"][:]
-        row_of = {document: row for row, document in enumerate(document_ids)}
-        rows = np.array([row_of[candidate] for candidate in self.candidate_ids], dtype=np.intp)
-        return (
-            Texts(
-                self.queries,
-                np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets)),
-                None if symmetric else PromptType.query,
-                lambda i: f"question {self.query_ids[i]}",
-                self.query_ids,
-            ),
-            Texts(
-                column(self.documents, "text"),
-                rows,
-                None if symmetric else PromptType.document,
-                lambda i: f"candidate {document_ids[i]} of question {self._first_asker(rows, i)}",
-                document_ids,
-            ),
-        )
-
-    def _first_asker(self, rows: NDArray[np.intp], document: int) -> str:
-        """The first question that has a document among its candidates."""
-        place = int(np.argmax(rows == document))
-        return self.query_ids[int(np.searchsorted(self.offsets, place, side="right")) - 1]
-
-    def kept_by(self, keep: QuestionFilter) -> NDArray[np.bool_]:
-        """(q,) whether each question passes the filter."""
-        slices = zip(self.offsets[:-1], self.offsets[1:], strict=True)
-        return np.array([keep.keeps(self.labels[a:b].tolist()) for a, b in slices], dtype=bool)
-
-    def by_id(self, values: NDArray[np.float64]) -> dict[str, dict[str, float]]:
-        """The scores as mteb keeps them: by question and candidate."""
-        slices = zip(self.query_ids, self.offsets[:-1], self.offsets[1:], strict=True)
+        ranked = RankedLists(lists, values, self.question_sets())
+        main = Measure(self.protocol.headline)
         return {
-            query: dict(zip(self.candidate_ids[a:b], values[a:b].tolist(), strict=True))
-            for query, a, b in slices
+            **{str(measure): ranked.mean(measure) for measure in self.measures()},
+            **interval_scores("ci95", lambda: significance.mean_interval(ranked.values(main))),
+            **{
+                Measure("map", part=name).count_key: int(lists.kept_by(keep).sum())
+                for name, keep in self.question_sets().items()
+            },
+            "num_queries_with_ties": int(ranked.tied(main).sum()),
         }
 
-    def flat(self, by_id: Mapping[str, Mapping[str, float]]) -> NDArray[np.float64]:
-        """(n,) the scores that :meth:`by_id` made these of."""
-        slices = zip(self.query_ids, self.offsets[:-1], self.offsets[1:], strict=True)
-        values = [by_id[query][name] for query, a, b in slices for name in self.candidate_ids[a:b]]
-        return np.array(values, dtype=np.float64)
+
+def _whole_lists(data_split: Mapping[str, Any]) -> CandidateLists:
+    """The candidate lists of mteb's retrieval data; none of them has been cut.
+
+    The order of the candidates is that of the relevance labels, which no model is handed.
+
+    Raises:
+        ProtocolError: If a question's candidates are not exactly the ones that have a label.
+    """
+    ranked, qrels = data_split["top_ranked"] or {}, data_split["relevant_docs"]
+    labelled = {query: qrels.get(query, {}) for query in data_split["queries"]["id"][:]}
+    for query, labels in labelled.items():
+        _check_complete(query, ranked.get(query, ()), labels)
+    return CandidateLists.of({query: list(labels) for query, labels in labelled.items()}, qrels)
+
+
+def _sides(
+    data_split: Mapping[str, Any], lists: CandidateLists, *, symmetric: bool
+) -> tuple[Texts, Texts]:
+    """The texts of all (question, candidate) pairs."""
+    document_ids = data_split["corpus"]["id"][:]
+    row_of = {document: row for row, document in enumerate(document_ids)}
+    rows = np.array([row_of[candidate] for candidate in lists.names], dtype=np.intp)
+    query_rows = np.repeat(np.arange(len(lists.query_ids)), np.diff(lists.offsets))
+
+    def first_asker(document: int) -> str:
+        """The first question that has a document among its candidates."""
+        return lists.query_ids[int(query_rows[np.argmax(rows == document)])]
+
+    return (
+        Texts(
+            column(data_split["queries"], "text"),
+            query_rows,
+            None if symmetric else PromptType.query,
+            lambda i: f"question {lists.query_ids[i]}",
+            lists.query_ids,
+        ),
+        Texts(
+            column(data_split["corpus"], "text"),
+            rows,
+            None if symmetric else PromptType.document,
+            lambda i: f"candidate {document_ids[i]} of question {first_asker(i)}",
+            document_ids,
+        ),
+    )
 
 
 def _check_complete(query: str, found: Collection[str], expected: Mapping[str, int]) -> None:
@@ -273,7 +249,7 @@ def _has_vectors_or_pairs(model: SearchProtocol) -> bool:
 def _search(
     model: SearchProtocol,
     data_split: Mapping[str, Any],
-    lists: _CandidateLists,
+    lists: CandidateLists,
     call: Call,
     encode_kwargs: EncodeKwargs,
     num_proc: int | None,
@@ -300,12 +276,12 @@ def _search(
     )
     values = []
     for query, start, end in zip(lists.query_ids, lists.offsets, lists.offsets[1:], strict=False):
-        candidates, found = lists.candidate_ids[start:end], results.get(query, {})
+        candidates, found = lists.names[start:end], results.get(query, {})
         _check_complete(query, [c for c in candidates if c in found], dict.fromkeys(candidates, 0))
         values += [float(found[candidate]) for candidate in candidates]
     array = np.array(values, dtype=np.float64)
     if not np.isfinite(array).all():
-        bad = lists.candidate_ids[int(np.argmin(np.isfinite(array)))]
+        bad = lists.names[int(np.argmin(np.isfinite(array)))]
         raise ProtocolError(f"the search model's score of candidate {bad} is not a finite number")
     return array
 
@@ -342,46 +318,3 @@ def _document_ids(questions: Sequence[Question]) -> list[list[str]]:
             if text_of.setdefault(candidate, text) != text:
                 return [[f"{q.id}/{name}" for name in q.candidate_ids] for q in questions]
     return [question.candidate_ids for question in questions]
-
-
-def _mteb_scores(
-    ranking: Ranking, kept: NDArray[np.bool_], k_values: Sequence[int]
-) -> dict[str, float]:
-    """The keys that every retrieval task of mteb has."""
-    metrics = {
-        "ndcg": ranking.ndcg,
-        "map": ranking.average_precision,
-        "recall": ranking.recall,
-        "precision": ranking.precision,
-        "mrr": ranking.reciprocal_rank,
-        "hit_rate": ranking.hit_rate,
-    }
-    return {
-        f"{name}_at_{k}": _mean(metric(k), kept)
-        for name, metric in metrics.items()
-        for k in k_values
-    }
-
-
-def _averages(
-    of_question: Mapping[str, NDArray[np.float64]],
-    in_trec_eval: Mapping[str, NDArray[np.float64]],
-    kept: NDArray[np.bool_],
-    suffix: str,
-) -> dict[str, float]:
-    return {
-        **{f"{name}{suffix}": _mean(values, kept) for name, values in of_question.items()},
-        **{
-            f"{name}{suffix}_trec_eval": _mean(values, kept)
-            for name, values in in_trec_eval.items()
-        },
-    }
-
-
-def _mean(values: NDArray[np.float64], kept: NDArray[np.bool_]) -> float:
-    if not kept.any():
-        raise UndefinedMetricError(
-            f"none of the {len(kept)} questions passes the question filter: the mean over no "
-            "question is undefined. Look at the relevance labels, or choose another filter."
-        )
-    return float(values[kept].mean())

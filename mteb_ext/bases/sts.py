@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -18,6 +19,7 @@ from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import Source
 from mteb_ext.encoding import Call, Scorer, Texts
 from mteb_ext.errors import DataError, ProtocolError, UndefinedMetricError
+from mteb_ext.measures import Coefficient, Measure
 from mteb_ext.metrics import correlation, significance
 from mteb_ext.protocol import CorrelationProtocol, PairFacts
 
@@ -32,7 +34,10 @@ if TYPE_CHECKING:
 _Scored: TypeAlias = "tuple[Float, Float]"  # similarity and gold
 
 PART = "in_"  # begins the name of a column that says whether a pair is in a named part
-COEFFICIENTS = {"pearson": correlation.pearson, "spearman": correlation.spearman}
+COEFFICIENTS: Mapping[Coefficient, Callable[[Float, Float], float]] = {
+    "pearson": correlation.pearson,
+    "spearman": correlation.spearman,
+}
 
 
 class PaperSTS(PaperTask, AbsTaskSTS):
@@ -72,6 +77,12 @@ class PaperSTS(PaperTask, AbsTaskSTS):
     def subsets(cls, split: str) -> list[str]:
         """The subsets of a split."""
         return list(cls.protocol.facts.get(split, [DEFAULT_SUBSET]))
+
+    @classmethod
+    def parts(cls, split: str, subset: str) -> list[str]:
+        """The genres and named parts that the protocol counts the pairs of."""
+        facts = cls._facts(split, subset)
+        return [*(facts.genres or {}), *facts.parts]
 
     @classmethod
     def _facts(cls, split: str, subset: str) -> PairFacts:
@@ -178,7 +189,7 @@ class PaperSTS(PaperTask, AbsTaskSTS):
     ) -> dict[str, float | str]:
         scores = self._correlations(similarity, _gold(data_split), data_split)
         if is_encoder:  # the names under which mteb's own tables look
-            scores |= {f"cosine_{name}": scores[name] for name in COEFFICIENTS}
+            scores |= {str(Measure(n, similarity="cosine")): scores[n] for n in COEFFICIENTS}
         return scores
 
     def _correlations(
@@ -195,24 +206,12 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         scores |= interval_scores(
             "ci95", lambda: significance.correlation_interval(similarity, gold, headline)
         )
-        for name, here, coefficients in self._parts(data_split):
-            try:
-                found = _coefficients(similarity[here], gold[here], coefficients)
-            except UndefinedMetricError:
-                continue  # a part in which the scores are constant has no coefficient
-            scores |= {f"{coefficient}_{name}": value for coefficient, value in found.items()}
+        for part, here in parts_of(data_split).items():
+            is_genre = PART + part not in data_split.column_names
+            names = [headline] if is_genre else COEFFICIENTS
+            with suppress(UndefinedMetricError):  # the scores of a part can be constant
+                scores |= _coefficients(similarity[here], gold[here], names, part)
         return scores
-
-    def _parts(self, data_split: Dataset) -> Iterator[tuple[str, NDArray[np.bool_], list[str]]]:
-        """The pairs that are reported by themselves: name, which rows, which coefficients."""
-        if "genre" in data_split.column_names:
-            genres = column(data_split, "genre").to_numpy()
-            for genre in dict.fromkeys(genres.tolist()):
-                yield genre, genres == genre, [self.protocol.headline]
-        for name in data_split.column_names:
-            if name.startswith(PART):
-                here = column(data_split, name).to_numpy().astype(bool)
-                yield name.removeprefix(PART), here, [*COEFFICIENTS]
 
     def _headline_interval(
         self, model: object, scored: _Scored, split: str, subset: str
@@ -232,8 +231,10 @@ class PaperSTS(PaperTask, AbsTaskSTS):
         )
 
 
-def _coefficients(similarity: Float, gold: Float, names: Iterable[str]) -> dict[str, float | str]:
-    return {name: COEFFICIENTS[name](similarity, gold) for name in names}
+def _coefficients(
+    similarity: Float, gold: Float, names: Iterable[Coefficient], part: str = ""
+) -> dict[str, float | str]:
+    return {str(Measure(name, part=part)): COEFFICIENTS[name](similarity, gold) for name in names}
 
 
 def pairs_to_dataset(pairs: Pairs) -> Dataset:
@@ -251,6 +252,18 @@ def pairs_to_dataset(pairs: Pairs) -> Dataset:
         **{PART + name: rows for name, rows in pairs.parts.items()},
     }
     return Dataset.from_dict(columns)
+
+
+def parts_of(data_split: Dataset) -> dict[str, NDArray[np.bool_]]:
+    """The pairs that are reported by themselves: whether each pair is in a genre or named part."""
+    parts: dict[str, NDArray[np.bool_]] = {}
+    if "genre" in data_split.column_names:
+        genres = column(data_split, "genre").to_numpy()
+        parts = {genre: genres == genre for genre in dict.fromkeys(genres.tolist())}
+    for name in data_split.column_names:
+        if name.startswith(PART):
+            parts[name.removeprefix(PART)] = column(data_split, name).to_numpy().astype(bool)
+    return parts
 
 
 def _gold(data_split: Dataset) -> Float:

@@ -122,6 +122,11 @@ class PaperTask(AbsTask):
         """The subsets of a split; training splits need not have those of the evaluation."""
 
     @classmethod
+    @abstractmethod
+    def parts(cls, split: str, subset: str) -> list[str]:
+        """The question sets, or parts of the pairs, whose scores a result holds by themselves."""
+
+    @classmethod
     def load(cls, split: str, subset: str = DEFAULT_SUBSET) -> tuple[Any, str]:
         """Read and verify the rows of one split and subset.
 

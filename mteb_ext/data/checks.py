@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 
@@ -164,7 +165,7 @@ def check_fingerprint(content: Pairs | Sequence[Question], expected: str | None)
 def _counts(content: Pairs | Sequence[Question], keep: QuestionFilter) -> dict[str, object]:
     if isinstance(content, Pairs):
         parts = {name: sum(mask) for name, mask in content.parts.items()}
-        return {"pairs": len(content), "parts": parts}
+        return {"pairs": len(content), "parts": parts, "genres": dict(Counter(content.genre))}
     kept = [question for question in content if keep.keeps(question.labels)]
     return {
         "questions": len(content),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from mteb_ext.metrics.ranking import TieOrder
+from mteb_ext.metrics.ranking import ListOrder
 
 
 def graded_ndcg(
@@ -16,7 +16,7 @@ def graded_ndcg(
     offsets: npt.NDArray[np.int64],
     all_gains: Sequence[npt.NDArray[np.int64]],
     k: int | None = None,
-    ties: TieOrder = "expected",
+    ties: ListOrder = "expected",
 ) -> npt.NDArray[np.float64]:
     """Discounted cumulative gain over that of the best order of all judged documents.
 
@@ -37,7 +37,7 @@ def graded_ndcg(
     Returns:
         ``(Q,)`` values from 0 to 1; 0 for a query without a relevant document.
     """
-    values = scores.astype(np.float32) if ties == "trec_eval" else scores
+    values = scores.astype(np.float32) if ties == "later_first" else scores
     bounds = zip(offsets[:-1], offsets[1:], all_gains, strict=True)
     return np.array(
         [_ndcg(values[a:b], np.maximum(gains[a:b], 0), judged, k, ties) for a, b, judged in bounds]
@@ -49,7 +49,7 @@ def _ndcg(
     gains: npt.NDArray[np.int64],
     judged: npt.NDArray[np.int64],
     k: int | None,
-    ties: TieOrder,
+    ties: ListOrder,
 ) -> float:
     ideal = np.sort(np.maximum(judged, 0))[::-1][:k]
     if not ideal.any():

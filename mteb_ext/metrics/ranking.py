@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from mteb_ext.metrics.arrays import Numbers, finite_numbers
 
-__all__ = ["Ranking", "TieOrder", "average_precision"]
+__all__ = ["ListOrder", "Ranking", "average_precision"]
 
-TieOrder = Literal["expected", "trec_eval", "best", "worst"]
+ListOrder = Literal["expected", "later_first", "best", "worst"]
 
 _Bool: TypeAlias = npt.NDArray[np.bool_]
 _Int: TypeAlias = npt.NDArray[np.int64]
@@ -61,9 +61,9 @@ class Ranking:
         offsets: ``(Q + 1,)`` integers; the candidates of query ``i`` are
             ``scores[offsets[i]:offsets[i + 1]]``.
         ties: How candidates with equal scores are ordered. ``"expected"`` averages over all
-            their orders. ``"trec_eval"`` compares the scores as float32, which is how trec_eval
-            stores them, and puts the later candidate first, which is trec_eval's order of
-            document names that sort like the positions. ``"best"`` and ``"worst"`` put the
+            their orders. ``"later_first"`` compares the scores as float32, which is how trec_eval
+            stores them, and puts the later candidate first: trec_eval's order of candidates that
+            are sorted by document name. ``"best"`` and ``"worst"`` put the
             relevant candidates first and last.
 
     Attributes:
@@ -92,14 +92,14 @@ class Ranking:
         labels: npt.ArrayLike,
         offsets: npt.ArrayLike,
         *,
-        ties: TieOrder = "expected",
+        ties: ListOrder = "expected",
     ) -> None:
-        if ties not in get_args(TieOrder):
-            raise ValueError(f"ties must be one of {', '.join(get_args(TieOrder))}, not {ties!r}")
+        if ties not in get_args(ListOrder):
+            raise ValueError(f"ties must be one of {', '.join(get_args(ListOrder))}, not {ties!r}")
         bounds = _checked_offsets(offsets)
         values = _checked_scores(scores, bounds)
         relevant = _checked_labels(labels, bounds)
-        if ties == "trec_eval":
+        if ties == "later_first":
             with np.errstate(over="ignore"):  # a score beyond float32 is infinite in C as well
                 values = values.astype(np.float64).astype(np.float32)
         groups, tied = _tie_groups(values, relevant, bounds, ties)
@@ -255,7 +255,7 @@ def average_precision(
 
 
 def _tie_groups(
-    scores: Numbers, relevant: _Bool, offsets: _Int, ties: TieOrder
+    scores: Numbers, relevant: _Bool, offsets: _Int, ties: ListOrder
 ) -> tuple[_Groups, _Int]:
     """Sort every query; returns the groups to score, and the queries of groups of both labels."""
     none = np.empty(0, dtype=np.int64)
@@ -281,12 +281,12 @@ def _block_groups(
     relevant: _Bool,
     queries: _Int,
     candidates: _Int,
-    ties: TieOrder,
+    ties: ListOrder,
 ) -> tuple[_Groups, _Int]:
     """Sort a block of queries, as `_blocks` yields it; returns as `_tie_groups` does."""
     # Reversing an ascending sort, not negating the scores, suits every type of number. When
     # stable, it puts the later of two tied candidates first.
-    kind: Literal["stable"] | None = "stable" if ties == "trec_eval" else None
+    kind: Literal["stable"] | None = "stable" if ties == "later_first" else None
     order = np.argsort(scores[candidates], axis=1, kind=kind)[:, ::-1]
     ranked = candidates[:, :1] + order  # the candidates of a query are consecutive
 
@@ -306,7 +306,7 @@ def _block_groups(
         size = count
     elif ties == "worst":
         place, size = place + size - count, count
-    elif ties == "trec_eval":
+    elif ties == "later_first":
         place = np.flatnonzero(hit)
         size = count = np.ones_like(place)
     row, start = np.divmod(place, length)

@@ -13,6 +13,7 @@ from mteb_ext.analysis.reading import MAIN_SCORE, brief
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError, UndefinedMetricError
 from mteb_ext.formats.stamp import SUFFIX
+from mteb_ext.measures import Measure
 from mteb_ext.metrics.significance import mean_correlation_interval
 from mteb_ext.plugin.lookup import find_task
 from mteb_ext.protocol import CorrelationProtocol
@@ -65,7 +66,7 @@ def rescore(task: PaperTask, split: str, subset: str, predicted: object) -> Resc
         ]
         if len(names) != 1:
             raise DataError(f"it holds {' and '.join(names) or 'no scores of pairs'}.")
-        similarity = gold.similarities(predicted, str(task.metadata.main_score))
+        similarity = gold.similarities(predicted, Measure.parse(str(task.metadata.main_score)))
         predicted, pairs = {names[0]: similarity}, (similarity, gold.score)
     else:
         gold.lists(predicted)  # sees that they are whole

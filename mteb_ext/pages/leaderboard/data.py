@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mteb_ext.analysis.editions import MTEBS, PAPERS, SAMPLE
+from mteb_ext.analysis.editions import MTEBS, PAPERS, SAMPLE, task_if_known
 from mteb_ext.analysis.reading import MODEL_META, read_json
 from mteb_ext.errors import DataError
 from mteb_ext.pages.report.data import PageData, page_data
-from mteb_ext.plugin.lookup import find_task
 from mteb_ext.published import VARIANTS, Variant
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def leaderboard(
     """
     failed = {result for result, verdict in verified.verdicts.items() if verdict == "failed"}
     page = page_data(results, folders, left_out=failed)
-    tasks = {str(name): _known(str(name)) for name in sorted(set(page.headlines["task"]))}
+    tasks = {str(name): task_if_known(str(name)) for name in sorted(set(page.headlines["task"]))}
     scores = _scores(page, tasks, verified)
     rankings = [_ranking(benchmark, scores) for benchmark in _benchmarks(tasks)]
     models = {
@@ -123,13 +122,6 @@ def leaderboard(
 def variants_of(task: str) -> list[Variant]:
     """The published variants that headlines of a task may follow."""
     return [v for v in VARIANTS.values() if task in v.subsets]
-
-
-def _known(name: str) -> AbsTask | None:
-    try:
-        return find_task(name)
-    except DataError:
-        return None  # named when the results were loaded
 
 
 def _scores(

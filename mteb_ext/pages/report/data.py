@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +12,13 @@ from mteb.abstasks.sts import AbsTaskSTS
 
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.comparing import Compared, compare_cells
-from mteb_ext.analysis.editions import PAPERS
-from mteb_ext.analysis.gold import PairGold, correlation_metric
+from mteb_ext.analysis.editions import PAPERS, measure_in, task_if_known
+from mteb_ext.analysis.gold import PairGold
 from mteb_ext.analysis.summary import headlines, label_runs, over_models
 from mteb_ext.analysis.ties import ties_of
 from mteb_ext.bases.sts import COEFFICIENTS
 from mteb_ext.errors import DataError, MtebExtError
+from mteb_ext.measures import Measure
 from mteb_ext.published import VARIANTS, load_published
 
 if TYPE_CHECKING:
@@ -171,17 +172,25 @@ def _breakdown(results: pd.DataFrame) -> pd.DataFrame:
         del path
         main = result.loc[result["headline"], "metric"].iloc[0]
         several = (result["subset"] == "").any()
+        task = task_if_known(result["task"].iloc[0])
         for row in result[result["subset"] != ""].itertuples():
-            is_part = main in COEFFICIENTS and row.metric.startswith(f"{main}_")
-            if not is_part and not (several and row.metric == main):
+            measure = measure_in(task, split, row.subset, row.metric)
+            name = _part_of(measure, main)
+            if not name and not (several and row.metric == main):
                 continue
-            name = row.metric.removeprefix(f"{main}_") if is_part else row.subset
-            part = f"{row.subset}, {name}" if is_part and several else name
+            part = ", ".join(filter(None, (row.subset if several else "", name)))
             facts = (row.task, split, row.dataset_revision, part, main, row.run)
             rows.append((*facts, row.value, row.low, row.high, row.n))
     return pd.DataFrame(rows, columns=list(BREAKDOWN_COLUMNS)).sort_values(
         ["task", "split", "dataset_revision", "part", "run"], ignore_index=True
     )
+
+
+def _part_of(measure: Measure | None, main: str) -> str:
+    """The part of the pairs that a main score is over; empty for all pairs and other measures."""
+    if measure is None or not measure.is_correlation or str(replace(measure, part="")) != main:
+        return ""
+    return measure.part
 
 
 def _values(results: pd.DataFrame) -> Mapping[tuple[str, ...], float]:
@@ -236,13 +245,13 @@ class _FromPredictions:
         self.remarks.append(text)
 
     def _add(self, cell: Cell) -> None:
-        main = str(cell.task.metadata.main_score)
+        main = cell.main
         where = (cell.task.metadata.name, cell.split, cell.subset)
         with_texts = self.texts and bool(cell.task.metadata.is_public)
         rows = dict(zip(cell.files, cell.scores(main), strict=True))
         if isinstance(cell.gold, PairGold):
             gold = cell.gold.score
-            correlate = COEFFICIENTS[correlation_metric(main)[1]]
+            correlate = COEFFICIENTS[main.coefficient]
             values = {run: correlate(scores, gold) for run, scores in rows.items()}  # if any varies
             pair_texts = _pair_texts(cell) if with_texts else ()
             self.scatters.append(Scatter(*where, gold, rows, pair_texts))
@@ -254,7 +263,7 @@ class _FromPredictions:
             self.differing += _differing(cell, main, rows, texts)
             values = {run: float(scores.mean()) for run, scores in rows.items()}
         for run, value in values.items():
-            held = self.values.get((run, *where, main), value)
+            held = self.values.get((run, *where, str(main)), value)
             if abs(held - value) > _ROUNDING:
                 self._remark(
                     f"{', '.join(where)}: the predictions of {run} give {value:.6f}, and its "
@@ -302,11 +311,11 @@ def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _distribution(
-    cell: Cell, metric: str, rows: Mapping[str, NDArray[np.float64]]
+    cell: Cell, measure: Measure, rows: Mapping[str, NDArray[np.float64]]
 ) -> Iterator[tuple[Any, ...]]:
     for run, values in rows.items():
         counts, edges = np.histogram(values, bins=BINS, range=(0.0, 1.0))
-        where = (cell.task.metadata.name, cell.split, cell.subset, metric, run)
+        where = (cell.task.metadata.name, cell.split, cell.subset, str(measure), run)
         for low, high, count in zip(edges, edges[1:], counts, strict=False):
             mean = float(values.mean())
             yield (*where, float(low), float(high), int(count), values.size, mean)
@@ -314,7 +323,7 @@ def _distribution(
 
 def _differing(
     cell: Cell,
-    metric: str,
+    measure: Measure,
     rows: Mapping[str, NDArray[np.float64]],
     texts: Mapping[str, str],
 ) -> Iterator[tuple[Any, ...]]:
@@ -322,11 +331,11 @@ def _differing(
         return
     table = np.array(list(rows.values()))
     spread = table.max(axis=0) - table.min(axis=0)
-    queries = cell.lists(next(iter(rows))).queries(metric)
+    queries = cell.lists(next(iter(rows))).queries(measure)
     for i in np.argsort(-spread, kind="stable")[:DIFFERING].tolist():
         if spread[i] == 0:
             return
-        where = (cell.task.metadata.name, cell.split, cell.subset, metric)
+        where = (cell.task.metadata.name, cell.split, cell.subset, str(measure))
         for run, values in rows.items():
             named = (queries[i], texts.get(queries[i], ""), run)
             yield (*where, *named, float(values[i]), float(spread[i]))
