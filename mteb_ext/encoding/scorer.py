@@ -15,6 +15,7 @@ from datasets.table import InMemoryTable
 from mteb.models import CrossEncoderProtocol, EncoderProtocol
 from mteb.types import PromptType
 
+from mteb_ext.encoding.batches import by_tokens
 from mteb_ext.encoding.output import Float, Place, Rows, Vectors, checked_scores, paired_cosine
 from mteb_ext.errors import ProtocolError
 
@@ -96,7 +97,7 @@ class Scorer:
                 f"{type(model).__name__} is neither an mteb encoder nor a cross-encoder"
             )
         self.is_encoder = isinstance(model, EncoderProtocol)
-        self._model: Any = model
+        self._model: Any = by_tokens(model)
         self._call = call
         self._encode_kwargs = dict(encode_kwargs)
         if self._encode_kwargs.get("batch_size") is None:

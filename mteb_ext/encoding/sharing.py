@@ -12,6 +12,7 @@ from mteb.models.abs_encoder import get_prompt
 from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
 from sentence_transformers import SentenceTransformer
 
+from mteb_ext.encoding.batches import by_tokens, only_texts
 from mteb_ext.encoding.output import Vectors
 from mteb_ext.encoding.scorer import quantised_to
 from mteb_ext.errors import ProtocolError
@@ -52,7 +53,7 @@ class SharedEmbeddings:
             model = SentenceTransformerEncoderWrapper(model)
         if not isinstance(model, EncoderProtocol):
             raise ProtocolError(f"{type(model).__name__} is no encoder: it has no embeddings")
-        self._model: Any = model
+        self._model: Any = by_tokens(model)
         self._kept: dict[Hashable, _Kept] = {}
 
     @property
@@ -84,7 +85,7 @@ class SharedEmbeddings:
             **kwargs,
         }
         prompt = self._prompt(task_metadata, prompt_type)
-        if prompt is None or not _only_texts(inputs):
+        if prompt is None or not only_texts(inputs):
             found: Array = self._model.encode(inputs, **call)
             return found
         options = {name: repr(kwargs[name]) for name in sorted({*kwargs} - _WITHOUT_EFFECT)}
@@ -133,11 +134,6 @@ class _Kept:
 
 def _place(row: int) -> str:
     return f"text {row} of the call"
-
-
-def _only_texts(inputs: DataLoader[BatchedInput]) -> bool:
-    columns = set(getattr(inputs.dataset, "column_names", ()))
-    return "text" in columns and not columns & {"image", "audio", "video"}
 
 
 def _loader(texts: list[str], batch_size: int | None) -> DataLoader[Any]:

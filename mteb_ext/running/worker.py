@@ -212,13 +212,14 @@ class Worker:
         from mteb.models import EncoderProtocol
 
         from mteb_ext.bases import PaperTask
+        from mteb_ext.encoding.batches import by_tokens
         from mteb_ext.encoding.sharing import SharedEmbeddings
 
         if self._load_error is not None:
             raise self._load_error
         if self._model is None:
             try:
-                self._model = self._job.model.load(self._job.device)
+                self._model = by_tokens(self._job.model.load(self._job.device))
             except ModelError as error:
                 self._load_error = error
                 raise
