@@ -16,7 +16,8 @@ from scipy import stats
 from stock_tasks import write_predictions
 
 from mteb_ext import load_dataset
-from mteb_ext.analysis.comparing import compare_runs, published_beside
+from mteb_ext.analysis.beside import published_beside
+from mteb_ext.analysis.comparing import compare_runs
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, UndefinedMetricError
 from mteb_ext.metrics.comparison import compare_means_of
@@ -482,22 +483,25 @@ def test_ties_on_the_command_line(predictions, capsys):
 def test_published_numbers_stand_beside_scores_of_their_variant():
     scores = pd.DataFrame(
         [
-            ("STS17SemEval", "test", "", "pearson", "paper's"),
-            ("STS17SemEval", "test", "5-en-en", "spearman", "paper's"),
-            ("WikiQA", "test", "default", "map_both_later_first", "paper's"),
-            ("TRECQA", "dev", "default", "map", "paper's"),
-            ("STSBenchmarkSemEval", "test", "default", "pearson", "another edition"),
-            ("STS12", "test", "default", "cosine_spearman", "mteb's"),
+            ("STS17SemEval", "test", "", "pearson", "paper's", 6, 6),
+            ("STS17SemEval", "test", "5-en-en", "spearman", "paper's", 1, 6),
+            ("WMT17Metrics", "test", "", "pearson", "paper's", 6, 7),
+            ("WikiQA", "test", "default", "map_both_later_first", "paper's", 1, 1),
+            ("WikiQA", "test", "default", "map_both_trec_eval", "paper's", 1, 1),
+            ("TRECQA", "dev", "default", "map", "paper's", 1, 1),
+            ("STSBenchmarkSemEval", "test", "default", "pearson", "another edition", 1, 1),
+            ("STS12", "test", "default", "cosine_spearman", "mteb's", 1, 1),
         ],
-        columns=["task", "split", "subset", "metric", "edition"],
+        columns=["task", "split", "subset", "metric", "edition", "subsets", "all_subsets"],
     )
     found = published_beside(scores)
     assert set(zip(found["task"], found["variant"], found["metric"], strict=True)) == {
         ("STS17SemEval", "mean-of-6", "pearson"),
-        ("WikiQA", "clean-237", "map"),
+        ("WikiQA", "clean-237", "map_both_later_first"),
     }
-    of_wikiqa = found[found["task"] == "WikiQA"]["value"].tolist()
-    assert of_wikiqa == sorted(of_wikiqa, reverse=True)
+    of_wikiqa = found[found["task"] == "WikiQA"]
+    assert of_wikiqa["value"].tolist() == [0.619, 0.5993, 0.5099, 0.4891, 0.92]
+    assert of_wikiqa["ambiguous"].tolist() == [False] * 4 + [True]
 
 
 def stock_model(name):

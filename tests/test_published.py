@@ -13,17 +13,17 @@ import pandas as pd
 import pytest
 
 from mteb_ext.errors import DataError, ProtocolError
+from mteb_ext.measures import Measure
 from mteb_ext.papers import PAPERS
 from mteb_ext.published import (
-    BESIDE_COLUMNS,
     COLUMNS,
     TASKS,
     VARIANTS,
-    beside_published,
     compare_as_printed,
     load_published,
-    scores_by_variant,
+    published_for,
     standing,
+    variants_of,
 )
 from mteb_ext.published.printed import PRINTED
 from mteb_ext.published.tables import long_form
@@ -389,11 +389,8 @@ def test_filters():
     assert len(rows()) == sum(len(rows(task)) for task in TASKS)
 
 
-@pytest.mark.parametrize(
-    "task", ["JACSTS", "QABot", "TRECQAUnmasked", "STSBenchmarkSemEval", "WMT17MetricsQE"]
-)
-def test_known_without_numbers_is_an_empty_frame_of_the_right_types(task):
-    empty = load_published(task)
+def test_a_variant_without_numbers_is_an_empty_frame_of_the_right_types():
+    empty = load_published("STSBenchmarkSemEval")
     assert empty.shape == (0, len(COLUMNS))
     assert list(empty.columns) == list(COLUMNS)
     assert list(empty.dtypes) == list(load_published().dtypes)
@@ -405,24 +402,24 @@ def test_the_types_are_the_documented_ones():
         assert all(isinstance(value, kind) for value in frame[name].tolist())
 
 
-def test_every_task_of_the_package_is_known():
+def test_every_task_with_numbers_is_one_of_the_package():
     from mteb_ext.plugin.discovery import own_tasks
 
-    assert {task.metadata.name for task in own_tasks()} <= set(TASKS)
+    assert set(TASKS) <= {task.metadata.name for task in own_tasks()}
 
 
 @pytest.mark.parametrize(
     ("task", "variant", "message"),
     [
         ("wikiQA", None, "Did you mean 'WikiQA'"),
-        ("STS17", None, "known: .*STS17SemEval"),
-        (3, None, "3 is not a task"),
-        (["WikiQA"], None, "is not a task"),
+        ("STS17", None, "There are some of STS17SemEval, "),
+        ("JACSTS", None, "no published numbers of 'JACSTS' are known here"),
+        (3, None, "no published numbers of 3 "),
+        (["WikiQA"], None, "no published numbers of "),
         (None, 3, "3 is not a published variant"),
         (None, "clean-242", "Did you mean 'clean-237'"),
         ("WikiQA", "clean-68", "task WikiQA; .*known: no-all-negative-243, clean-237"),
         ("TRECQA", "per-track", "task TRECQA; known: clean-68, raw-95"),
-        ("JACSTS", "per-track", "task JACSTS; known: none"),
     ],
 )
 def test_unknown_names_are_refused_with_the_known_ones(task, variant, message):
@@ -439,7 +436,7 @@ def test_a_frame_can_be_changed_without_changing_the_tables():
 @pytest.mark.process
 def test_loading_does_not_import_mteb():
     code = (
-        "import sys, mteb_ext; frame = mteb_ext.load_published('JACSTS'); "
+        "import sys, mteb_ext; frame = mteb_ext.load_published('STSBenchmarkSemEval'); "
         "print(len(frame), 'mteb' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -457,174 +454,77 @@ def test_a_damaged_table_names_itself(old, new):
         list(long_form(table, text.replace(old, new, 1)))
 
 
-# --- our scores by variant -----------------------------------------------------------------------
+# --- what stands beside a score of ours ----------------------------------------------------------
 
 
-def entry(subset="default", **scores):
-    return {"hf_subset": subset, "languages": ["eng-Latn"], **scores}
-
-
-def test_both_variants_of_wikiqa_are_picked_from_their_keys():
-    scores = {
-        "map": 0.1,
-        "mrr": 0.2,
-        "map_trec_eval": 0.3,
-        "map_both": 0.4,
-        "mrr_both": 0.5,
-        "map_both_later_first": 0.6,
-        "mrr_both_later_first": 0.7,
-    }
-    assert dict(scores_by_variant("WikiQA", [entry(**scores)])) == {
-        "no-all-negative-243": {("default", "map"): 0.1, ("default", "mrr"): 0.2},
-        "clean-237": {("default", "map"): 0.6, ("default", "mrr"): 0.7},
-    }
-
-
-def test_both_variants_of_trecqa_are_picked_from_their_keys():
-    scores = {"map": 0.1, "mrr": 0.2, "map_raw": 0.3, "mrr_raw": 0.4, "map_both": 0.9}
-    assert dict(scores_by_variant("TRECQA", [entry(**scores)])) == {
-        "clean-68": {("default", "map"): 0.1, ("default", "mrr"): 0.2},
-        "raw-95": {("default", "map"): 0.3, ("default", "mrr"): 0.4},
-    }
-
-
-def test_tracks_and_their_mean():
-    values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.9]
-    entries = [
-        entry(name, pearson=value, spearman=0) for name, value in zip(TRACKS, values, strict=True)
-    ]
-    found = dict(scores_by_variant("STS17SemEval", entries))
-    assert found == {
-        "per-track": {(name, "pearson"): value for name, value in zip(TRACKS, values, strict=True)},
-        "mean-of-6": {("", "pearson"): pytest.approx(0.4)},
-    }
-    # A run that is not over has no mean.
-    assert list(dict(scores_by_variant("STS17SemEval", entries[:5]))) == ["per-track"]
-
-
-def test_language_pairs_and_their_mean():
-    pairs = ["cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en"]
-    entries = [entry(pair, pearson=n / 10) for n, pair in enumerate(pairs)]
-    found = dict(scores_by_variant("WMT17Metrics", entries))
-    assert list(found) == ["per-pair", "mean-of-7-pairs"]
-    assert found["per-pair"]["zh-en", "pearson"] == 0.6
-    assert found["mean-of-7-pairs"] == {("", "pearson"): pytest.approx(0.3)}
-
-
-@pytest.mark.parametrize("task", ["STSBenchmarkSemEval", "STS17SemEvalTurkish"])
-def test_single_pearson_tasks(task):
-    ((variant, scores),) = scores_by_variant(task, [entry(pearson=0.5, spearman=0.1)])
-    assert task in VARIANTS[variant].subsets
-    assert scores == {("default", "pearson"): 0.5}
-
-
-@pytest.mark.parametrize("task", ["JACSTS", "QABot", "TRECQAUnmasked", "PluginTask"])
-def test_tasks_without_variants_have_no_scores_of_one(task):
-    assert list(scores_by_variant(task, [entry(map=0.5, pearson=0.5)])) == []
-
-
-def test_a_result_without_the_key_is_an_error_that_names_it():
-    with pytest.raises(DataError, match="WikiQA, subset 'default', has no 'mrr'"):
-        list(scores_by_variant("WikiQA", [entry(map=0.5)]))
-
-
-# --- our scores beside the published -------------------------------------------------------------
-
-
-def beside(*args, **kwargs):
-    frame = beside_published(*args, **kwargs)
-    assert list(frame.columns) == list(BESIDE_COLUMNS)
-    return frame.to_dict("records")
-
-
-def test_only_our_variant_stands_beside_ours():
-    found = beside("TRECQA", {("default", "map"): 0.7}, variant="clean-68")
-    assert [(r["system"], r["value"], r["ours"]) for r in found] == [
-        ("TANDA RoBERTa-Large", 0.943, False),
-        ("ours", 0.7, True),
-    ]
-    assert all(r["same_variant"] and r["variant"] == "clean-68" for r in found)
-
-
-def test_other_variants_come_last_and_marked():
-    found = beside(
-        "WikiQA",
-        {("default", "map"): 0.55},
-        variant="clean-237",
-        other_variants=True,
-        system="mine",
-    )
-    assert [(r["system"], r["same_variant"]) for r in found] == [
-        ("CNN", True),
-        ("LCLR", True),
-        ("mine", True),
-        ("weighted word count", True),
-        ("word count", True),
-        ("TANDA RoBERTa-Large (ambiguous)", True),
-        ("TANDA RoBERTa-Large [no-all-negative-243] (ambiguous)", False),
-    ]
-
-
-def test_what_is_ambiguous_comes_after_ours_however_high_it_is():
-    found = beside("WikiQA", {("default", "mrr"): 0.5}, variant="no-all-negative-243")
-    assert [(r["system"], r["ambiguous"]) for r in found] == [
-        ("ours", False),
-        ("TANDA RoBERTa-Large (ambiguous)", True),
-    ]
-
-
-def test_no_comparison_mixes_unmarked():
-    for variant in VARIANTS.values():
-        for task, subsets in variant.subsets.items():
-            scores = {(s, m): 0.5 for s in subsets for m in ("pearson", "map", "mrr")}
-            alone = beside(task, scores, variant=variant.id)
-            assert {r["variant"] for r in alone} == {variant.id}
-            assert all(r["same_variant"] for r in alone)
-            for row in beside(task, scores, variant=variant.id, other_variants=True):
-                other = row["variant"] != variant.id
-                assert row["same_variant"] is not other
-                assert (f"[{row['variant']}]" in row["system"]) is other
-                assert row["system"].endswith("(ambiguous)") is row["ambiguous"]
-
-
-def test_headline_of_sts17_meets_the_six_track_mean_first():
-    scores = {("", "pearson"): 0.7}
-    found = beside("STS17SemEval", scores, variant="mean-of-6", other_variants=True)
-    assert [r["system"] for r in found[:3]] == ["ECNU", "ours", "ECNU"]  # .7251, .7, .6992
-    assert sum(r["same_variant"] for r in found) == 46
-    assert [r["derived"] for r in found[:3]] == [True, False, True]
-    assert found[46]["system"] == "ECNU [printed-mean-of-7]"
-
-
-def test_groups_follow_the_order_of_the_scores():
-    scores = {("5-en-en", "pearson"): 0.9, ("1-ar-ar", "pearson"): 0.1}
-    found = beside("STS17SemEval", scores, variant="per-track")
-    assert [r["subset"] for r in found] == ["5-en-en"] * 78 + ["1-ar-ar"] * 50
-    assert found[0]["ours"]
-    assert [r["value"] for r in found[:78]] == sorted(
-        (r["value"] for r in found[:78]), reverse=True
-    )
-
-
-def test_our_score_stands_alone_where_nothing_is_published():
-    dev = beside("TRECQA", {("default", "map"): 0.7}, variant="clean-68", split="dev")
-    lv = beside("WMT17Metrics", {("lv-en", "pearson"): 0.6}, variant="per-pair")
-    assert [r["ours"] for r in dev + lv] == [True, True]
+def beside(task, subset, key, parts=("both", "raw")):
+    frame = published_for(task, subset, Measure.parse(key, parts))
+    assert list(frame.columns) == list(COLUMNS)
+    return frame
 
 
 @pytest.mark.parametrize(
-    ("scores", "variant", "message"),
+    ("task", "subset", "key", "variants"),
     [
-        ({("", "pearson"): 0.7}, "per-track", "defined for the subsets '1-ar-ar'"),
-        ({("5-en-en", "pearson"): 0.7}, "mean-of-6", "defined for the subsets ''"),
-        ({("", "pearson"): 73.16}, "mean-of-6", "0-1 scale"),
-        ({("", "pearson"): float("nan")}, "mean-of-6", "0-1 scale"),
-        ({("", "pearson"): 0.7}, "clean-237", "not a published variant of task STS17SemEval"),
+        ("WikiQA", "default", "map", {"no-all-negative-243"}),
+        ("WikiQA", "default", "mrr", {"no-all-negative-243"}),
+        ("WikiQA", "default", "map_both_later_first", {"clean-237"}),
+        ("WikiQA", "default", "mrr_both_later_first", {"clean-237"}),
+        ("WikiQA", "default", "map_both", set()),
+        ("WikiQA", "default", "map_both_trec_eval", set()),
+        ("WikiQA", "default", "map_later_first", set()),
+        ("WikiQA", "default", "map_at_1000", set()),
+        ("TRECQA", "default", "map", {"clean-68"}),
+        ("TRECQA", "default", "map_both", set()),
+        ("TRECQAUnmasked", "default", "map", set()),
+        ("STS17SemEval", "5-en-en", "pearson", {"per-track"}),
+        ("STS17SemEval", "5-en-en", "spearman", set()),
+        ("STS17SemEval", "5-en-en", "cosine_pearson", set()),
+        # The printed Primary is over seven tracks, and no mean of ours is.
+        ("STS17SemEval", "", "pearson", {"mean-of-6"}),
+        ("STS17SemEvalTurkish", "default", "pearson", {"per-track"}),
+        ("WMT17Metrics", "zh-en", "pearson", {"per-pair"}),
+        ("WMT17Metrics", "lv-en", "pearson", set()),  # nothing is published here
+        ("JACSTS", "default", "spearman", set()),
     ],
 )
-def test_scores_that_cannot_be_compared_are_refused(scores, variant, message):
-    with pytest.raises(ProtocolError, match=message):
-        beside_published("STS17SemEval", scores, variant=variant)
+def test_a_measure_stands_beside_the_variants_that_it_follows_only(task, subset, key, variants):
+    found = beside(task, subset, key)
+    assert set(found["variant"]) == variants
+    assert set(found["task"]) <= {task}
+    assert set(found["subset"]) <= {subset}
+
+
+def test_every_variant_with_numbers_that_can_be_ours_stands_beside_a_measure():
+    seen = {
+        row_variant
+        for variant in VARIANTS.values()
+        for task, subsets in variant.subsets.items()
+        for subset in subsets
+        for measure in variant.measures.values()
+        for row_variant in published_for(task, subset, measure)["variant"]
+    }
+    with_numbers = {row["variant"] for row in rows()}
+    assert seen == with_numbers - {"printed-mean-of-7"}
+
+
+def test_settled_numbers_stand_first_and_the_best_of_them():
+    found = beside("WikiQA", "default", "map_both_later_first")
+    assert list(zip(found["system"], found["ambiguous"], strict=True)) == [
+        ("CNN", False),
+        ("LCLR", False),
+        ("weighted word count", False),
+        ("word count", False),
+        ("TANDA RoBERTa-Large", True),
+    ]
+    track = beside("STS17SemEval", "5-en-en", "pearson")["value"].tolist()
+    assert len(track) == 77
+    assert track == sorted(track, reverse=True)
+
+
+def test_variants_of_a_task():
+    assert [v.id for v in variants_of("WikiQA")] == ["no-all-negative-243", "clean-237"]
+    assert variants_of("JACSTS") == []
 
 
 # --- at the printed precision ---------------------------------------------------------------------

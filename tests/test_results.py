@@ -383,13 +383,14 @@ def test_scores_beside_published_ones(tmp_path):
 
 
 def test_a_result_without_a_key_of_a_variant_is_named(tmp_path, caplog):
-    entry = {"hf_subset": "default", "map": 0.5, "main_score": 0.5}
+    entry = {"hf_subset": "default", "map": 0.5, "mrr": 0.5, "main_score": 0.5}
     path = write_result(tmp_path, "WikiQA", {"test": [entry]})
-    write_result(tmp_path, "STSBenchmarkSemEval", {"test": [sts("default", 0.5)]})
+    write_result(tmp_path, "TRECQA", {"test": [{**entry, "map_raw": 0.5, "mrr_raw": 0.5}]})
     frame = published_standings(mteb_ext.load_results(tmp_path))
-    assert set(frame["task"]) <= {"STSBenchmarkSemEval"}
+    assert set(frame["variant"]) == {"no-all-negative-243", "clean-68"}
     (record,) = caplog.records
-    assert f"{path} is left out" in record.getMessage()
+    said = "map_both_later_first or mrr_both_later_first, and so no score of the published variant"
+    assert f"{path} holds no {said} clean-237" in record.getMessage()
 
 
 def test_the_mean_stands_beside_published_means_only_if_it_is_complete(tmp_path):

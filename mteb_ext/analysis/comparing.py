@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
-from mteb_ext.analysis.editions import PAPERS, edition, subsets_of
+from mteb_ext.analysis.editions import edition, subsets_of
 from mteb_ext.analysis.gold import PairGold, QueryGold
 from mteb_ext.bases.sts import COEFFICIENTS
 from mteb_ext.data.sources import DataNotProvidedError
@@ -24,7 +25,6 @@ from mteb_ext.metrics.comparison import (
     letters,
 )
 from mteb_ext.names import did_you_mean
-from mteb_ext.published import VARIANTS, load_published
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -411,28 +411,3 @@ def _beside(difference: float, comparisons: Sequence[Comparison]) -> str:
     if comparisons[0].p_adjusted > LEVEL:
         return "same"
     return "better" if difference > 0 else "worse"
-
-
-def published_beside(scores: pd.DataFrame) -> pd.DataFrame:
-    """The published numbers of the variants that scores follow, the best of each first.
-
-    Args:
-        scores: Rows with task, split, subset, metric and edition; test scores on a paper's own
-            data have published numbers.
-    """
-    import pandas as pd
-
-    sets = scores[(scores["edition"] == PAPERS) & (scores["split"] == "test")]
-    sets = sets[["task", "subset", "metric"]].drop_duplicates()
-    found = [load_published().iloc[:0]]
-    for task, subset, key in sets.itertuples(index=False):
-        for variant in VARIANTS.values():
-            names = [name for name, follows in variant.keys.items() if follows == key]
-            computed = subset or variant.mean_of  # a mean of other subsets is none of ours
-            if names and computed and subset in variant.subsets.get(task, ()):
-                rows = load_published(task, variant=variant.id)
-                found.append(rows[(rows["subset"] == subset) & rows["metric"].isin(names)])
-    order = ["task", "subset", "metric", "variant", "value"]
-    return pd.concat(found).sort_values(
-        order, ascending=[True] * 4 + [False], ignore_index=True, kind="stable"
-    )

@@ -1,9 +1,9 @@
 """Published results of the tasks, each number with the protocol variant that it follows.
 
 Two numbers can be compared if their variants are the same, and only then. `load_published`
-returns the papers' numbers, `beside_published` puts our scores beside them, `standing` counts the
-better ones, and `VARIANTS` says in one sentence what each variant computes and which of our result
-keys follow it.
+returns the papers' numbers, `published_for` those that a score of ours can stand beside, and
+`standing` counts the better ones. `VARIANTS` says in one sentence what each variant computes, and
+which of our measures follow it.
 
 The tables are stored as they are printed, in the folder `tables`, and described in `printed.py`.
 The columns of the long form that is derived from them (`COLUMNS`):
@@ -28,9 +28,6 @@ The columns of the long form that is derived from them (`COLUMNS`):
   that its number is not verified.
 - `note`: late submissions, how a derived number was computed, what was inferred or is open.
 
-A comparison (`BESIDE_COLUMNS`) adds `ours`, true for our row, and `same_variant`, false for a row
-that must not be compared with ours.
-
 What is known to be open in the tables:
 
 - TANDA on WikiQA. The paper counts 243 test questions, and its repository says that those without
@@ -50,26 +47,20 @@ What is known to be open in the tables:
 
 from __future__ import annotations
 
-from mteb_ext.published.beside import (
-    BESIDE_COLUMNS,
-    Standing,
-    beside_published,
-    compare_as_printed,
-    standing,
-)
-from mteb_ext.published.tables import COLUMNS, load_published
-from mteb_ext.published.variants import TASKS, VARIANTS, Variant, scores_by_variant
+from mteb_ext.published.standing import Standing, compare_as_printed, standing
+from mteb_ext.published.tables import COLUMNS, load_published, published_for, to_frame
+from mteb_ext.published.variants import TASKS, VARIANTS, Variant, variants_of
 
 __all__ = [
-    "BESIDE_COLUMNS",
     "COLUMNS",
     "TASKS",
     "VARIANTS",
     "Standing",
     "Variant",
-    "beside_published",
     "compare_as_printed",
     "load_published",
-    "scores_by_variant",
+    "published_for",
     "standing",
+    "to_frame",
+    "variants_of",
 ]

@@ -12,9 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from mteb_ext.errors import DataError
+from mteb_ext.errors import DataError, ProtocolError
+from mteb_ext.measures import Measure
+from mteb_ext.names import did_you_mean
 from mteb_ext.published.printed import PRINTED, PrintedTable
-from mteb_ext.published.variants import VARIANTS, check_task, find_variant
+from mteb_ext.published.variants import TASKS, VARIANTS, find_variant
 
 COLUMNS: Mapping[str, type] = {
     "task": str,
@@ -52,15 +54,18 @@ def load_published(task: str | None = None, *, variant: str | None = None) -> pd
         variant: Keep this protocol variant only.
 
     Returns:
-        A frame with the columns `COLUMNS`; it has no rows if the task or the variant is known
-        but no number of it is.
+        A frame with the columns `COLUMNS`; it has no rows if the task's variants are known, but
+        no number of them is.
 
     Raises:
         DataError: A table is damaged.
-        ProtocolError: The task or the variant is unknown, or the task does not have the variant.
+        ProtocolError: No variant of the task is known, or there is no such variant of it.
     """
-    if task is not None:
-        check_task(task)
+    if task is not None and task not in TASKS:
+        raise ProtocolError(
+            f"no published numbers of {task!r} are known here.{did_you_mean(str(task), TASKS)} "
+            f"There are some of {', '.join(TASKS)}."
+        )
     if variant is not None:
         find_variant(variant, task)
     rows = (
@@ -69,6 +74,31 @@ def load_published(task: str | None = None, *, variant: str | None = None) -> pd
         if task in (None, row["task"]) and variant in (None, row["variant"])
     )
     return to_frame(rows, COLUMNS)
+
+
+def published_for(task: str, subset: str, measure: Measure) -> pd.DataFrame:
+    """The published numbers that a score of ours can stand beside: those of the same variant.
+
+    Args:
+        task: The task's name.
+        subset: The subset; empty for the mean over all subsets.
+        measure: What the score is a value of.
+
+    Returns:
+        A frame with the columns `COLUMNS`; it has no rows where no variant is followed. Variants
+        stand apart, the settled numbers before the ambiguous ones, the best first.
+    """
+    rows = [
+        row
+        for row in published_rows()
+        if (row["task"], row["subset"]) == (task, subset)
+        and VARIANTS[row["variant"]].measures[row["metric"]] == measure
+        # Nothing of ours is a mean over subsets that are not all of one task.
+        and (subset or VARIANTS[row["variant"]].mean_of)
+    ]
+    return to_frame(
+        sorted(rows, key=lambda row: (row["variant"], row["ambiguous"], -row["value"])), COLUMNS
+    )
 
 
 def to_frame(rows: Iterable[Row], columns: Mapping[str, type]) -> pd.DataFrame:

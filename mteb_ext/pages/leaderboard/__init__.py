@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.pages.html import asset, macros, render
-from mteb_ext.pages.leaderboard.data import SAMPLES, Leaderboard, Ranking, variants_of
+from mteb_ext.pages.leaderboard.data import SAMPLES, Leaderboard, Ranking
 from mteb_ext.papers import PAPERS as CITED
+from mteb_ext.published import variants_of
 from mteb_ext.tables.compare import comparison_tables, to_csv, to_json
 from mteb_ext.tables.text import printable, spreadsheet_cell
 

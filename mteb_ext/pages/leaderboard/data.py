@@ -12,7 +12,6 @@ from mteb_ext.analysis.editions import MTEBS, PAPERS, SAMPLE, task_if_known
 from mteb_ext.analysis.reading import MODEL_META, read_json
 from mteb_ext.errors import DataError
 from mteb_ext.pages.report.data import PageData, page_data
-from mteb_ext.published import VARIANTS, Variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,11 +116,6 @@ def leaderboard(
         for model, rows in page.headlines.groupby("model")
     }
     return Leaderboard(scores, [r for r in rankings if r.runs], tasks, models, page, verified)
-
-
-def variants_of(task: str) -> list[Variant]:
-    """The published variants that headlines of a task may follow."""
-    return [v for v in VARIANTS.values() if task in v.subsets]
 
 
 def _scores(

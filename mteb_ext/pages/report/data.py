@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mteb.abstasks.sts import AbsTaskSTS
 
+from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.comparing import Compared, compare_cells
-from mteb_ext.analysis.editions import PAPERS, measure_in, task_if_known
+from mteb_ext.analysis.editions import measure_in, task_if_known
 from mteb_ext.analysis.gold import PairGold
 from mteb_ext.analysis.summary import headlines, label_runs, over_models
 from mteb_ext.analysis.ties import ties_of
 from mteb_ext.bases.sts import COEFFICIENTS
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.measures import Measure
-from mteb_ext.published import VARIANTS, load_published
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,24 +137,10 @@ def page_data(
 
 
 def _published(ranked: pd.DataFrame) -> pd.DataFrame:
-    """Published numbers of the same variant as a headline; a mean over fewer subsets has none."""
-    import pandas as pd
-
-    whole = ranked[(ranked["edition"] == PAPERS) & (ranked["split"] == "test")]
-    whole = whole[whole["subsets"] == whole["all_subsets"]]
-    found = []
-    for task, subset, key in whole[["task", "subset", "metric"]].drop_duplicates().values.tolist():
-        for variant in VARIANTS.values():
-            names = [name for name, follows in variant.keys.items() if follows == key]
-            if subset in variant.subsets.get(task, ()) and (subset or variant.mean_of):
-                rows = load_published(task, variant=variant.id)
-                rows = rows[(rows["subset"] == subset) & rows["metric"].isin(names)]
-                found.append(rows.assign(metric=key))
-    columns = list(PUBLISHED_COLUMNS)
-    if not found:
-        return pd.DataFrame(columns=columns)
+    """Published numbers of the same variant as a headline, under the headline's key."""
+    found = published_beside(ranked)
     order = ["task", "metric", "ambiguous", "value", "system"]
-    return pd.concat(found)[columns].sort_values(
+    return found[list(PUBLISHED_COLUMNS)].sort_values(
         order, ascending=[True, True, True, False, True], ignore_index=True
     )
 
