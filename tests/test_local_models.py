@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import mteb
@@ -17,6 +18,7 @@ from mteb_ext.running.folders import (
     folder_revision,
     kind_of_folder,
     needs_own_code,
+    with_saved_prompts,
 )
 
 KINDS = {
@@ -474,3 +476,53 @@ def test_run_with_wrong_input(tmp_path, capsys, arguments, message):
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
+
+
+def test_the_revision_follows_links(tmp_path):
+    for name in ("one", "two"):
+        folder_with(tmp_path / name, weights=name)
+    folder = folder_with(tmp_path / "model", config={})
+    (folder / "part").symlink_to(tmp_path / "one")
+    before = folder_revision(folder, {})
+    (folder / "part" / "circle").symlink_to(tmp_path / "one")
+    assert folder_revision(folder, {}) == before
+    (folder / "part").unlink()
+    (folder / "part").symlink_to(tmp_path / "two")
+    assert folder_revision(folder, {}) != before
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("adapter_config", lambda base: {"base_model_name_or_path": str(base)}),
+        ("modules", lambda base: [{"path": "../base"}]),
+        ("sentence_bert_config", lambda base: {"x": [{"tokenizer_name_or_path": str(base)}]}),
+    ],
+)
+def test_the_revision_follows_a_local_base_model(tmp_path, file, content):
+    base = folder_with(tmp_path / "base", weights=1)
+    folder = folder_with(tmp_path / "model", **{file: content(base)})
+    before = folder_revision(folder, {})
+    folder_with(base, weights=2)
+    assert folder_revision(folder, {}) != before
+
+
+def test_the_revision_does_not_follow_where_weights_came_from(tmp_path):
+    base = folder_with(tmp_path / "base", weights=1)
+    folder = folder_with(tmp_path / "model", config={"_name_or_path": str(base)})
+    before = folder_revision(folder, {})
+    folder_with(base, weights=2)
+    assert folder_revision(folder, {}) == before
+
+
+def test_a_model_folder_with_a_pipe_in_it_is_refused(tmp_path):
+    os.mkfifo(folder_with(tmp_path / "model", config={}) / "weights")
+    with pytest.raises(ModelError, match="no regular file"):
+        folder_revision(tmp_path / "model", {})
+
+
+def test_given_prompts_go_over_the_saved_ones(tmp_path):
+    saved = {"prompts": {"query": "q: ", "document": "d: ", "empty": ""}}
+    folder = folder_with(tmp_path, config_sentence_transformers=saved)
+    assert with_saved_prompts(folder, {"query": "what "}) == {"query": "what ", "document": "d: "}
+    assert with_saved_prompts(folder, {}) == {}

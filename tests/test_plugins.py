@@ -33,7 +33,7 @@ def discovered(tmp_path, monkeypatch, caplog):
         for name, code in files.items():
             (tmp_path / f"{name}.py").write_text(textwrap.dedent(code), encoding="utf-8")
         monkeypatch.setenv("MTEB_EXT_PATH", path or str(tmp_path))
-        monkeypatch.setattr(discovery, "_entry_points", lambda: EntryPoints(entry_points))
+        monkeypatch.setattr(discovery, "entry_points", EntryPoints(entry_points).select)
         monkeypatch.setattr(discovery, "_path_modules", discovery._path_modules.__wrapped__)
         with caplog.at_level(logging.WARNING, "mteb_ext"):
             found = kind.__wrapped__()
@@ -189,6 +189,19 @@ BENCHMARK = """
     """.replace("    ", "")
 
 
+@pytest.mark.parametrize("name", ["../../x", "", "a/b", "a\nb", "x" * 300, ".hidden", "CON:", "a "])
+def test_a_task_whose_name_cannot_name_a_file(discovered, name):
+    code = f"""
+        from mteb_ext.tasks.wikiqa import WikiQA
+
+        class Mine(WikiQA):
+            metadata = WikiQA.metadata.model_copy(update={{"name": {name!r}}})
+    """
+    names, [line] = discovered(bad=code)
+    assert names == []
+    assert "the name" in line
+
+
 @pytest.mark.parametrize(
     ("kind", "code", "name"),
     [
@@ -203,7 +216,13 @@ def test_models_and_benchmarks(discovered, kind, code, name):
 @pytest.mark.parametrize(
     ("kind", "code", "reason"),
     [
-        (discovery.plugin_models, MODEL + "object.__setattr__(mine, 'name', None)", "no name"),
+        (
+            discovery.plugin_models,
+            MODEL + "object.__setattr__(mine, 'name', None)",
+            "name is empty",
+        ),
+        (discovery.plugin_models, MODEL + "object.__setattr__(mine, 'name', '../x')", "with a dot"),
+        (discovery.plugin_benchmarks, BENCHMARK + "mine.name = 'a\\nb'", "contains '\\n'"),
         (discovery.plugin_benchmarks, BENCHMARK + "mine.tasks = ['WikiQA']", "'WikiQA' among"),
         (discovery.plugin_benchmarks, BENCHMARK + "mine.tasks = None", "TypeError"),
     ],

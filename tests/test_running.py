@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib.util
 import io
@@ -22,8 +23,9 @@ from rich.progress import Progress as LiveProgress
 from rich.progress import TextColumn, TimeElapsedColumn
 
 from mteb_ext.cli import main
-from mteb_ext.errors import DataError, ModelError, RunError
+from mteb_ext.errors import DataError, ModelError, RunError, error_line
 from mteb_ext.formats.stamp import read_stamp
+from mteb_ext.running import engines, worker_process
 from mteb_ext.running.costs import cell_cost, pace, parameters_of_model, texts_of_task
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Cell, Options, Plan, Unit, balanced, shard, units
@@ -31,7 +33,7 @@ from mteb_ext.running.plan_files import read_plan, write_plan
 from mteb_ext.running.prepare import with_distinct_names
 from mteb_ext.running.progress import Progress, duration
 from mteb_ext.running.store import Store
-from mteb_ext.running.worker import Event
+from mteb_ext.running.worker import Event, Job
 
 COSINE, COUNT, WEIGHTED = (
     f"mteb-ext/{name}" for name in ("token-cosine", "word-count", "weighted-word-count")
@@ -506,10 +508,10 @@ def test_a_model_that_does_not_load_is_tried_once(folder, monkeypatch, capsys):
     assert capsys.readouterr().err.count("it does not load") == 2
 
 
-def test_private_data_that_is_not_here_is_a_failure_that_says_where_to_get_it(folder, capsys):
-    assert run(folder, tasks=["QABot", "WikiQA.sample"]) == 1
-    assert "Ask them for it" in capsys.readouterr().err
-    assert len(found(folder)[0]) == 1
+def test_private_data_that_is_not_here_is_skipped_and_said_once(folder, capsys):
+    assert run(folder, models=[COSINE, COUNT], tasks=["QABot", "WikiQA.sample"]) == 0
+    assert capsys.readouterr().out.count("Ask them for it") == 1
+    assert len(found(folder)[0]) == 2
 
 
 @pytest.mark.slow
@@ -869,3 +871,182 @@ def test_a_cell_that_was_killed_before_its_result_was_there_is_noted_once(folder
     assert (place / "run_settings.jsonl").read_text() == noted
     assert run(folder, "--batch-size", "4", "--overwrite-strategy", "always") == 0
     assert len((place / "run_settings.jsonl").read_text().splitlines()) == 1 + len(RANKING)
+
+
+class Panic(BaseException):
+    """As the panics of other languages arrive."""
+
+
+class MuteError(Exception):
+    def __str__(self):
+        raise ZeroDivisionError
+
+
+def failing_encoder(error):
+    def encode(*_, **__):
+        os.environ.pop("HF_HUB_OFFLINE", None)
+        raise error
+
+    model = ToyEncoder(spread)
+    model.encode = encode
+    return model
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (SystemExit(0), "SystemExit: 0"),
+        (Panic("panicked"), "Panic: panicked"),
+        (MuteError(), "MuteError: its message cannot be shown"),
+        (ValueError("x" * 10_000_000), "ValueError: xxx"),
+    ],
+)
+def test_whatever_a_model_raises_is_a_failed_cell(folder, monkeypatch, capsys, error, said):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    load = ModelSpec.load
+    broken = failing_encoder(error)
+    monkeypatch.setattr(
+        ModelSpec, "load", lambda spec, d=None: broken if spec.model == COUNT else load(spec, d)
+    )
+    assert run(folder, models=[COUNT, COSINE], tasks=["JACSTS.sample"]) == 1
+    assert os.environ["HF_HUB_OFFLINE"] == "1"
+    assert len(found(folder)[0]) == 1
+    printed = "".join(capsys.readouterr())
+    assert said in printed
+    assert len(printed) < 10_000
+
+
+def test_an_interrupt_ends_the_run(folder, monkeypatch):
+    monkeypatch.setattr(ModelSpec, "load", lambda *_: failing_encoder(KeyboardInterrupt()))
+    assert run(folder, tasks=["JACSTS.sample"]) == 130
+
+
+def test_a_model_that_ranks_only_is_skipped_on_sts_and_said_once(folder, capsys):
+    assert run(folder, models=[COUNT], tasks=["JACSTS.sample", "WikiQA.sample"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [skipped] = [line for line in lines if "skipped" in line]
+    assert "word-count JACSTS.sample: skipped. mteb-ext/word-count ranks documents" in skipped
+    assert len(found(folder)[0]) == 1
+
+
+def test_an_own_error_is_shown_without_its_type():
+    assert error_line(RunError("a\n  b")) == "a b"
+
+
+def test_a_cell_that_no_worker_answers_is_a_failure(capsys):
+    with Progress({(0, "a"): 1.0, (0, "b"): 1.0}) as progress:
+        progress.take(Event(0, "a", "done", "org/m", 0.5, "map"))
+        progress.end()
+    assert [event.task for event in progress.failed] == ["b"]
+    assert "b: FAILED. no answer came back" in capsys.readouterr().out
+
+
+def events_of(folder, monkeypatch, start):
+    monkeypatch.setattr(engines._Process, "_start", start)
+    job = Job(0, ModelSpec(COSINE), ("a", "b"), Options(), Store(folder))
+    return list(engines.run_in_processes([job], 1, []))
+
+
+def test_a_worker_that_cannot_start_fails_its_cells(folder, monkeypatch):
+    def start(self, place):
+        raise OSError(errno.EISDIR, "Is a directory")
+
+    found = events_of(folder, monkeypatch, start)
+    assert [(event.task, event.status) for event in found] == [("a", "failed"), ("b", "failed")]
+    assert "cannot be used: IsADirectoryError" in found[0].message
+    assert found[0].log.endswith("worker-1.log")
+
+
+def test_a_worker_whose_answer_is_garbled_fails_its_cells(folder, monkeypatch):
+    def start(self, place):
+        code = "import sys; sys.stdout.write('no pickle'); sys.stdout.flush(); input()"
+        pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+        return subprocess.Popen([sys.executable, "-S", "-c", code], **pipes)
+
+    found = events_of(folder, monkeypatch, start)
+    assert [event.status for event in found] == ["failed", "failed"]
+    assert "UnpicklingError" in found[0].message
+
+
+def test_a_worker_ends_when_nobody_can_send_it_jobs(monkeypatch):
+    ended = []
+    monkeypatch.setattr(worker_process.os, "_exit", ended.append)
+    worker_process._receive(io.BytesIO(b""), lambda job: None)
+    assert ended == [0]
+
+
+def test_a_worker_starts_without_the_working_folder_on_its_path(folder, monkeypatch):
+    seen = []
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **_: seen.append(words))
+    engines._Process(0, None, 1)._start(folder)
+    assert seen[0][:3] == [sys.executable, "-P", "-c"]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOLCK, "No locks available"), NotImplementedError("no flock")]
+)
+def test_a_file_system_without_locks_is_named(folder, monkeypatch, capsys, error):
+    def acquire(self, *_, **__):
+        raise error
+
+    monkeypatch.setattr("filelock.FileLock.acquire", acquire)
+    assert run(folder, tasks=["WikiQA.sample"]) == 1
+    printed = capsys.readouterr().err
+    assert "does not lock files" in printed
+    assert "--output-folder on a local disk" in printed
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".lab/model", "../x", "a/b/c", "a", "a/..", "a/b\\c", "a/b\n", "a/" + "b" * 200, "a/b:c"],
+)
+def test_a_name_under_which_no_command_finds_the_results(tmp_path, name):
+    with pytest.raises(ModelError, match="is not like organisation/model"):
+        ModelSpec(str(tmp_path), name=name).check()
+
+
+def test_a_saved_plan_names_folders_in_full(tmp_path, monkeypatch, tiny_folder):
+    monkeypatch.chdir(tiny_folder.parent)
+    spec = ModelSpec(tiny_folder.name)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(write_plan(Plan((spec,), ("WikiQA",))))
+    monkeypatch.chdir("/")
+    [model] = read_plan(plan).models
+    assert model.folder == tiny_folder
+
+
+def test_a_relative_folder_of_a_plan_is_beside_it(tmp_path, monkeypatch):
+    (tmp_path / "here" / "model").mkdir(parents=True)
+    plan = tmp_path / "here" / "plan.toml"
+    plan.write_text('tasks = ["WikiQA"]\n[[models]]\nmodel = "model"\n')
+    monkeypatch.chdir(tmp_path)
+    assert read_plan(plan).models[0].folder == tmp_path / "here" / "model"
+
+
+@pytest.fixture
+def tiny_folder(tmp_path):
+    """A folder that looks like a model, and is never loaded."""
+    folder = tmp_path / "models" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"architectures": ["BertModel"]}')
+    return folder
+
+
+def test_a_folder_that_changes_before_it_is_loaded_is_not_run(tiny_folder, monkeypatch):
+    spec = ModelSpec(str(tiny_folder))
+    monkeypatch.setattr(ModelSpec, "_load_folder", lambda *_: ToyEncoder(spread))
+    spec.load("cpu")
+    (tiny_folder / "weights.bin").write_bytes(b"other")
+    with pytest.raises(ModelError, match="changed after the run looked at it"):
+        spec.load("cpu")
+
+
+def test_a_folder_that_hides_a_known_model_is_said_once(tiny_folder, monkeypatch, caplog):
+    hiding = tiny_folder.parent / "mteb-ext" / "token-cosine"
+    hiding.parent.mkdir()
+    tiny_folder.rename(hiding)
+    monkeypatch.chdir(tiny_folder.parent)
+    for _ in range(2):
+        ModelSpec(COSINE).check()
+    [line] = [r.getMessage() for r in caplog.records if "is a folder here" in r.getMessage()]
+    assert line.startswith(COSINE)

@@ -137,6 +137,8 @@ def test_too_few_rows_name_the_first_text_without_one():
         (lambda n: object(), "2 embeddings .*found object"),
         (lambda n: None, "2 embeddings .*found NoneType"),
         (lambda n: np.ones((n, 2), dtype="u1"), "packed bits"),
+        (lambda n: [b"ab"] * n, "S2 values"),
+        (lambda n: [bytearray(b"ab")] * n, "packed bits"),
         (lambda n: np.ma.array(np.ones((n, 2)), mask=[[0, 0], [0, 1]]), "NaN .* right of row 0"),
     ],
 )

@@ -18,7 +18,7 @@ from mteb_ext.data.checks import fingerprint
 from mteb_ext.data.records import Pairs
 from mteb_ext.data.sources import Source
 from mteb_ext.encoding import Call, Scorer, Texts
-from mteb_ext.errors import DataError, ProtocolError, UndefinedMetricError
+from mteb_ext.errors import DataError, NotApplicableError, ProtocolError, UndefinedMetricError
 from mteb_ext.measures import Coefficient, Measure
 from mteb_ext.metrics import correlation, significance
 from mteb_ext.protocol import CorrelationProtocol, PairFacts
@@ -115,13 +115,10 @@ class PaperSTS(PaperTask, AbsTaskSTS):
 
         Raises:
             ProtocolError: If the model is neither encoder nor cross-encoder.
+            NotApplicableError: If the model ranks documents and scores no pairs.
         """
         if not isinstance(model, (EncoderProtocol, CrossEncoderProtocol)):
-            raise ProtocolError(
-                f"{self.metadata.name}: {model.mteb_model_meta.name} ranks documents, and gives a "
-                "pair of texts no score. An STS task takes encoders and cross-encoders; of this "
-                "package's models, mteb-ext/token-cosine and mteb-ext/sentence-bleu."
-            )
+            raise _unfit(model, self.metadata.name)
         chosen = self.hf_subsets if subsets_to_run is None else subsets_to_run
         present = [subset for subset in chosen if subset in self.subsets(split)]
         return super().evaluate(model, split, present, **kwargs)
@@ -274,3 +271,19 @@ def _gold(data_split: Dataset) -> Float:
 def _side(data_split: Dataset, name: str, prompt_type: PromptType | None) -> Texts:
     values = column(data_split, name)
     return Texts(values, np.arange(len(values)), prompt_type, lambda i: f"{name} of row {i}")
+
+
+def _unfit(model: MTEBModels, task: str) -> ProtocolError:
+    """Why a model cannot do an STS task."""
+    name = model.mteb_model_meta.name
+    if hasattr(model, "encode"):
+        lacking = [m for m in ("similarity", "similarity_pairwise") if not hasattr(model, m)]
+        return ProtocolError(
+            f"{task}: {name} has encode, but lacks {' and '.join(lacking) or 'mteb_model_meta'}. "
+            "Derive its class from mteb's AbsEncoder, which has them."
+        )
+    return NotApplicableError(
+        f"{task}: {name} ranks documents and gives a pair of texts no score. An STS task takes "
+        "encoders and cross-encoders; of this package's models, mteb-ext/token-cosine and "
+        "mteb-ext/sentence-bleu."
+    )

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mteb_ext.errors import MtebExtError
-from mteb_ext.tables.text import printable
+from mteb_ext.tables.text import on_one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,12 +67,12 @@ def print_tables(tables: Iterable[Table], path: Path | None = None) -> None:
 
 def print_line(text: str) -> None:
     """Print one line."""
-    print(_one_line(text))
+    print(on_one_line(text))
 
 
 def print_error(text: str) -> None:
     """Print one line on standard error."""
-    print(f"{NAME}: {_one_line(text)}", file=sys.stderr)
+    print(f"{NAME}: {on_one_line(text)}", file=sys.stderr)
 
 
 @contextmanager
@@ -106,7 +106,3 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         print_error(record.getMessage())
-
-
-def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()))

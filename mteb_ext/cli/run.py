@@ -290,6 +290,7 @@ def _do(plan: Plan, cells: Sequence[Cell], store: Store, arguments: argparse.Nam
         with Progress(costs) as progress:
             for event in _events(plan, cells, store, arguments):
                 progress.take(event)
+            progress.end()
     except KeyboardInterrupt:
         print_error("stopped; the same command goes on where it was")
         raise
@@ -304,7 +305,7 @@ def _do(plan: Plan, cells: Sequence[Cell], store: Store, arguments: argparse.Nam
 
 def _failure(event: Event) -> str:
     log = f" (log: {event.log})" if event.log else ""
-    return f"{event.name} {event.task}: {event.message}{log}"
+    return f"{event.name} {event.task}: {event.message.removeprefix(f'{event.task}: ')}{log}"
 
 
 def _events(

@@ -21,6 +21,7 @@ Rows: TypeAlias = npt.NDArray[np.intp]
 Array: TypeAlias = Any  # a numpy array, or scipy's csr_array, whose types are not known to mypy
 Place: TypeAlias = Callable[[int], str]
 
+_WHOLE = (str, bytes, bytearray, memoryview)  # sequences whose parts are no embeddings
 _CHUNK_VALUES = 1 << 22  # values that are turned into float64 at a time
 _FLOAT32_HOLDS = frozenset({"float16", "float32", "bool", "int8", "uint8", "int16"})
 _SAFE_EXPONENT = 500  # between 2**-500 and 2**500 squares of float64 neither overflow nor vanish
@@ -158,7 +159,7 @@ def _as_dense(values: Any, returned: object, expected: str) -> npt.NDArray[Any]:
 
 def _without_torch(values: Any) -> Any:  # noqa: ANN401 - whatever a model returns
     """Numpy and scipy arrays for torch tensors, whose types and layouts numpy has not all."""
-    if isinstance(values, Sequence) and not isinstance(values, str):
+    if isinstance(values, Sequence) and not isinstance(values, _WHOLE):
         return [_without_torch(value) for value in values]
     if not hasattr(values, "detach"):
         return values

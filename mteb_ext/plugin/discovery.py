@@ -1,8 +1,8 @@
 """Discovery of tasks, models and benchmarks: our own tasks, installed plugins, folders of files.
 
 A plugin is a package with entry points, or a Python file in a folder that ``MTEB_EXT_PATH`` names.
-What cannot be loaded is skipped, whatever it raises, with one line in the log that names it. Each
-kind is looked for once in a process.
+An item that fails to load is skipped, and one line in the log names it. Each kind is searched once
+a process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from textwrap import shorten
 from types import ModuleType
@@ -36,6 +36,7 @@ from mteb_ext import tasks as own_package
 from mteb_ext.bases import PaperTask, sample_twin
 from mteb_ext.data.sources import SampleFiles
 from mteb_ext.errors import DataError
+from mteb_ext.names import file_name_fault
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class _Kind(Generic[T]):
         group: The group of entry points.
         what: What it is called in the log.
         belongs: Whether a value is of this kind, and defined in the module it was found in.
-        check: Does what mteb does with each of them in its lists, which one that raises would end.
+        check: Exercises an item as mteb's listings do, so that a faulty one is rejected here.
     """
 
     group: str
@@ -73,18 +74,30 @@ def _is_task(value: object, module: ModuleType | None) -> bool:
     return is_defined_there and issubclass(value, AbsTask)
 
 
+def _check_name(name: str) -> None:
+    """Refuse a name that would lead a file out of its folder, or break a line.
+
+    Raises:
+        ValueError: If the name is one.
+    """
+    if fault := file_name_fault(name):
+        raise ValueError(fault)
+
+
 def _check_task(task: type[AbsTask]) -> None:
     if not isinstance(task.metadata, TaskMetadata):
         raise TypeError(f"its metadata is {task.metadata!r}, not a TaskMetadata")
+    _check_name(task.metadata.name)
     task().filter_languages(None, None).filter_eval_splits(None)
 
 
 def _check_model(meta: ModelMeta) -> None:
-    if not meta.name:
-        raise ValueError("it has no name")
+    for part in (meta.name or "").split("/"):
+        _check_name(part)
 
 
 def _check_benchmark(benchmark: Benchmark) -> None:
+    _check_name(benchmark.name)
     for task in benchmark.tasks:
         if not isinstance(task, AbsTask):
             raise TypeError(f"{task!r} among its tasks is no task")
@@ -129,9 +142,9 @@ def plugin_benchmarks() -> tuple[Benchmark, ...]:
 
 
 def added_tasks() -> set[str]:
-    """The names of tasks that a plain mteb lacks, their samples apart.
+    """The names of tasks that a plain mteb lacks, without samples.
 
-    A task whose name mteb itself has is not registered, and that name is mteb's.
+    If mteb has a task of the same name, mteb's wins and ours is not registered.
     """
     import mteb
 
@@ -152,7 +165,7 @@ def added_models() -> set[str]:
 def samples_of(tasks: Iterable[type[AbsTask]]) -> Iterator[type[PaperTask]]:
     """The ``NAME.sample`` twins of our own tasks, and of plugins with samples beside their module.
 
-    A plugin's file that a task asks for under a name is ``samples/NAME`` in the module's folder.
+    A plugin keeps the sample of the file NAME at ``samples/NAME`` in the module's folder.
     """
     for task in tasks:
         if issubclass(task, PaperTask):
@@ -182,15 +195,10 @@ class _SamplesBeside(SampleFiles):
 
 
 def _origins(group: str) -> Iterator[Origin]:
-    for point in _entry_points().select(group=group):
+    for point in entry_points(group=group):
         yield f"entry point {point.name!r} ({point.value})", point.load
     for name, module in _path_modules().items():
         yield name, partial(_return, module)
-
-
-@cache
-def _entry_points() -> EntryPoints:
-    return cast(EntryPoints, entry_points())  # one scan of all installed packages serves all groups
 
 
 def _return(value: T) -> T:
@@ -198,7 +206,7 @@ def _return(value: T) -> T:
 
 
 def _found(kind: _Kind[T], origins: Iterable[Origin]) -> tuple[T, ...]:
-    """What is usable of what the origins load, each once."""
+    """The usable items of all origins, each once."""
     found: dict[int, T] = {}
     for origin, load in origins:
         for name, value in (_attempt(origin, partial(_members, kind, load)) or {}).items():
@@ -208,12 +216,12 @@ def _found(kind: _Kind[T], origins: Iterable[Origin]) -> tuple[T, ...]:
 
 
 def _members(kind: _Kind[T], load: Callable[[], Any]) -> dict[str, T]:
-    """By name, what a module holds of this kind, or the one that is loaded itself."""
+    """The items of a kind by name: those in a module, or the loaded object itself."""
     loaded = load()
     if kind.belongs(loaded, None):
         return {kind.what: cast(T, loaded)}
     if not isinstance(loaded, ModuleType):
-        raise TypeError(f"it is neither a {kind.what} nor a module")
+        raise TypeError(f"{type(loaded).__name__} is neither a {kind.what} nor a module")
     return {name: value for name, value in vars(loaded).items() if kind.belongs(value, loaded)}
 
 
@@ -223,15 +231,17 @@ def _checked(kind: _Kind[T], value: T) -> T:
 
 
 def _attempt(name: str, step: Callable[[], T]) -> T | None:
-    """What a step returns; None, and a line in the log, where it raises."""
+    """The result of a step; None, and a line in the log, if the step raises."""
     start = time.perf_counter()
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # what it prints is no part of any output
+        with contextlib.redirect_stdout(
+            sys.stderr
+        ):  # plugins must not print into a command's output
             return step()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # pytest.skip and the panics of other languages are no Exception
-        # The line is for the user of a plugin, who has no use for a traceback of ours.
+    except BaseException as error:  # pytest.skip and Rust panics are not Exceptions
+        # Users of a plugin have no use for our traceback.
         logger.error(  # noqa: TRY400
             "mteb_ext skips %s: %s. Mend or remove it; the others are loaded.",
             name,

@@ -12,13 +12,20 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import IO
 
+from mteb_ext.errors import error_line
 from mteb_ext.running.worker import Event, Job, Worker
 
 _ATTEMPTS = 2  # a worker that dies twice on one cell dies of it
+
+# -P keeps files of the working folder, a queue.py say, from hiding modules of the same name. The
+# package's own place comes last on the path, for a copy that is not installed.
+_HOME = Path(__file__).resolve().parents[2]
+_WORKER = (
+    f"import sys; sys.path.append({str(_HOME)!r}); "
+    "from mteb_ext.running.worker_process import main; main()"
+)
 
 
 def run_here(jobs: Sequence[Job]) -> Iterator[Event]:
@@ -32,8 +39,8 @@ def run_in_processes(
 ) -> Iterator[Event]:
     """Run jobs in several processes of this machine.
 
-    A process that dies is replaced, and the cell that it was at is tried once more. Processes end
-    after their cell when this one dies.
+    A process that dies is replaced, and its cell is tried once more. Worker processes end within
+    seconds when this one dies.
 
     Args:
         jobs: The jobs, longest first.
@@ -89,6 +96,10 @@ class _Process:
         finally:
             report(None)
 
+    @property
+    def _log(self) -> Path:
+        return Path("logs", f"worker-{self._number + 1}.log")
+
     def end(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
@@ -108,48 +119,38 @@ class _Process:
             attempts[at] += 1
             if at in open_tasks and attempts[at] == _ATTEMPTS:
                 open_tasks.remove(at)
-                report(Event(job.index, at, "failed", job.model.model, message=self._died))
+                log = str(job.store.folder / self._log)
+                report(Event(job.index, at, "failed", job.model.model, message=self._died, log=log))
 
     def _events(self, job: Job) -> Iterator[Event]:
         """Send a job and yield its events; the process is None afterwards if it died."""
-        process = self._process = self._process or self._start(job.store.folder)
-        assert process.stdin is not None
-        assert process.stdout is not None
         try:
+            process = self._process = self._process or self._start(job.store.folder)
+            assert process.stdin is not None
+            assert process.stdout is not None
             pickle.dump(replace(job, model=replace(job.model)), process.stdin)
             process.stdin.flush()
             while (event := pickle.load(process.stdout)) is not None:
                 yield event
-        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
+        except (BrokenPipeError, EOFError):
             self._died = _cause_of_death(process.wait())
+            self._process = None
+        except Exception as error:  # a log that cannot be opened, no memory, a garbled answer
+            self._died = f"its worker process cannot be used: {error_line(error)}"
+            self.end()
             self._process = None
 
     def _start(self, folder: Path) -> subprocess.Popen[bytes]:
-        log = folder / "logs" / f"worker-{self._number + 1}.log"
+        log = folder / self._log
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as file:
             return subprocess.Popen(
-                [sys.executable, "-m", "mteb_ext.running"],
+                [sys.executable, "-P", "-c", _WORKER],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=file,
                 env=self._environment,
             )
-
-
-def answer_jobs(jobs: IO[bytes], events: IO[bytes]) -> None:
-    """Be a worker process: do the jobs that come, and answer with their events and a None.
-
-    It ends when no more jobs can come.
-    """
-    while True:
-        try:
-            job = pickle.load(jobs)
-        except EOFError:
-            return
-        for event in chain(Worker(job).run(), [None]):
-            pickle.dump(event, events)
-            events.flush()
 
 
 def _cause_of_death(status: int) -> str:

@@ -1,6 +1,6 @@
-"""What a model folder holds: its kind, and the name and revision by which its results are known.
+"""A model folder: its kind, and the name and revision of its results.
 
-Nothing here loads a model or runs code of the folder; small JSON files are read.
+Nothing here loads a model or runs its code. Only small JSON files are read, and digests taken.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from mteb_ext.errors import ModelError
+from mteb_ext.files import sha256_of
 
 Kind: TypeAlias = Literal["sentence-transformer", "sparse", "cross-encoder", "multi-vector"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -43,22 +44,26 @@ _NAMELESS = re.compile(
     r"|hf|[-_.\d]|[0-9a-f]{40})+",
     re.IGNORECASE,
 )
+# Keys under which a model's JSON files name another model. (``_name_or_path`` only says where
+# weights came from.)
+_REFERENCES = frozenset({"base_model_name_or_path", "model_name_or_path", "tokenizer_name_or_path"})
+_LARGEST_CONFIG = 1 << 20  # bytes; tokenizers are larger, and point nowhere
 _IRRELEVANT = re.compile(r"\..*|__pycache__|checkpoint-\d+|README\.md", re.IGNORECASE)
 
 
 def kind_of_folder(folder: Path, asked: Kind | None = None) -> Kind:
-    """Which kind of model a folder holds, by what its own files say.
+    """The kind of model in a folder, from its own files.
 
     In this order: ``model_type`` in ``config_sentence_transformers.json``, the classes in
     ``modules.json``, ``architectures`` in ``config.json``.
 
     Args:
         folder: The folder.
-        asked: The kind that the user names; needed where the files allow two.
+        asked: The kind that the user names. Needed if the files allow two.
 
     Raises:
-        ModelError: If there is no model, if its files allow two kinds and none is asked for, or if
-            it cannot be run as the kind that is asked for.
+        ModelError: If there is no model, if its files allow two kinds and none is named, or if
+            the model cannot run as the named kind.
     """
     declared = _declared_kind(folder)
     if declared is not None:
@@ -95,11 +100,24 @@ def needs_own_code(folder: Path) -> bool:
     return any(not name.startswith(_TRUSTED_MODULES) for name in _module_classes(folder))
 
 
-def folder_name(folder: Path, more: int = 0) -> str:
-    """The name under which results of a folder are kept: ``local/`` and what people call it.
+def with_saved_prompts(folder: Path, prompts: Mapping[str, str]) -> dict[str, str]:
+    """The prompts that a user gives, over those saved with a sentence-transformers model.
 
-    The folder's own name; where that says nothing, with its parents' in front (``run1/model`` is
-    ``local/run1-model``).
+    Args:
+        folder: The model's folder.
+        prompts: By mteb's keys. If empty, the result is empty too: the model then uses its own.
+    """
+    if not prompts:
+        return {}
+    saved = _json(folder / "config_sentence_transformers.json", {}).get("prompts")
+    kept = saved.items() if isinstance(saved, dict) else ()
+    return {key: text for key, text in kept if isinstance(text, str) and text} | dict(prompts)
+
+
+def folder_name(folder: Path, more: int = 0) -> str:
+    """The name of a folder's results: ``local/`` and the folder's name.
+
+    A name that says nothing gets its parents' in front: ``run1/model`` is ``local/run1-model``.
 
     Args:
         folder: The folder.
@@ -113,12 +131,16 @@ def folder_name(folder: Path, more: int = 0) -> str:
 
 
 def folder_revision(folder: Path, options: Mapping[str, object]) -> str:
-    """A digest of what decides the scores of a model in a folder.
+    """A digest of everything that decides the scores of a model in a folder.
+
+    Links are followed. Local files and folders that the folder's JSON files point to, such as an
+    adapter's base model, count too. A base model on the hub counts by its name and revision, which
+    are part of ``adapter_config.json``.
 
     Args:
         folder: The folder. Hidden files, ``README.md``, ``__pycache__`` and the ``checkpoint-N``
-            folders of a training that wrote there do not count.
-        options: What else changes scores, such as the kind and the prompts.
+            folders of a training do not count.
+        options: Other settings that change scores, such as the kind and the prompts.
 
     Returns:
         16 hexadecimal digits.
@@ -127,14 +149,48 @@ def folder_revision(folder: Path, options: Mapping[str, object]) -> str:
         ModelError: If a file cannot be read.
     """
     digest = hashlib.sha256(json.dumps(options, sort_keys=True, default=str).encode())
-    for file in sorted(_files(folder), key=lambda path: path.relative_to(folder).as_posix()):
-        try:
-            with file.open("rb") as content:
-                content_digest = hashlib.file_digest(content, "sha256").digest()
-        except OSError as error:
-            raise ModelError(f"{file} cannot be read: {error.strerror or error}.") from error
-        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + content_digest)
+    seen: set[Path] = set()
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        if here.resolve() in seen:
+            continue
+        seen.add(here.resolve())
+        for file in sorted(_files(here), key=lambda path: path.relative_to(here).as_posix()):
+            digest.update(os.fsencode(file.relative_to(here).as_posix()) + b"\0" + _sha256(file))
+            waiting += _references(file, folder.resolve())
     return digest.hexdigest()[:16]
+
+
+def _sha256(file: Path) -> bytes:
+    try:
+        return bytes.fromhex(sha256_of(file))
+    except OSError as error:
+        raise ModelError(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def _references(file: Path, home: Path) -> list[Path]:
+    """The files and folders outside of a model folder that one of its JSON files points to."""
+    if file.suffix != ".json" or file.stat().st_size > _LARGEST_CONFIG:
+        return []
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []  # named where the file is needed
+    if file.name == "modules.json":
+        places = [file.parent / text for text in _texts_under({"path"}, content)]
+    else:  # loaders look below the working folder
+        places = [Path(text) for text in _texts_under(_REFERENCES, content)]
+    return [p for p in places if p.exists() and not p.resolve().is_relative_to(home)]
+
+
+def _texts_under(keys: Collection[str], content: object) -> Iterator[str]:
+    """The texts under some keys of the objects in a JSON value, at any depth."""
+    if isinstance(content, dict):
+        yield from (v for k, v in content.items() if k in keys and v and isinstance(v, str))
+        content = list(content.values())
+    for value in content if isinstance(content, list) else ():
+        yield from _texts_under(keys, value)
 
 
 def _declared_kind(folder: Path) -> Kind | None:
@@ -196,6 +252,25 @@ def _json(path: Path, default: Any) -> Any:  # noqa: ANN401 - whatever the file 
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    for where, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not _IRRELEVANT.fullmatch(name)]
-        yield from (Path(where, name) for name in names if not _IRRELEVANT.fullmatch(name))
+    """The relevant files of a folder, through links; or the file itself."""
+    if folder.is_file():
+        yield folder
+        return
+    yield from _files_below(folder, frozenset())
+
+
+def _files_below(folder: Path, above: frozenset[Path]) -> Iterator[Path]:
+    real = folder.resolve()
+    if real in above:  # a circle of links
+        return
+    try:
+        entries = [e for e in os.scandir(folder) if not _IRRELEVANT.fullmatch(e.name)]
+    except OSError as error:
+        raise ModelError(f"{folder} cannot be read: {error.strerror or error}.") from error
+    for entry in entries:
+        if entry.is_dir():
+            yield from _files_below(Path(entry.path), above | {real})
+        elif entry.is_file():
+            yield Path(entry.path)
+        else:
+            raise ModelError(f"{entry.path} is a broken link or no regular file. Remove it.")

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mteb_ext.errors import ModelError, MtebExtError
-from mteb_ext.names import did_you_mean
+from mteb_ext.errors import ModelError, MtebExtError, error_line
+from mteb_ext.names import did_you_mean, file_name_fault
 from mteb_ext.running.folders import (
     Kind,
     folder_name,
     folder_revision,
     kind_of_folder,
     needs_own_code,
+    with_saved_prompts,
 )
 
 if TYPE_CHECKING:
     from mteb.models import ModelMeta, MTEBModels
 
-_NAME = re.compile(r"[^/\s]+/[^/\s]+")
+logger = logging.getLogger(__name__)
+
+_NAME = re.compile(r"\w[^/\s]*/\w[^/\s]*")
 _REVISION = re.compile(r"(?!\.+$)[\w.+=-]+")
 _TRUST = (
     "needs code that comes with the model. Look at it, and say --trust-remote-code "
@@ -34,12 +38,12 @@ _TRUST = (
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model as a run names it: all that decides which model it is, and nothing else.
+    """A model as a run names it: everything that decides which model it is.
 
     Attributes:
         model: A folder, or a name that mteb's registry or the Hugging Face hub knows.
-        kind: What a folder is run as, where its own files do not say.
-        name: The name of a folder's results, in place of one made from its path.
+        kind: The kind of a folder's model, if its files allow several.
+        name: The name of a folder's results; made from its path by default.
         revision: The revision of a named model; the digest that a folder must have.
         trust_remote_code: Whether code that comes with the model may run.
         model_kwargs: Further arguments of the model's class or of mteb's loader.
@@ -63,7 +67,7 @@ class ModelSpec:
 
     @cached_property
     def meta(self) -> ModelMeta:
-        """What mteb keeps the model's results by; nothing is loaded.
+        """The name and revision of the model's results; nothing is loaded.
 
         Raises:
             ModelError: If there is no such model.
@@ -72,22 +76,25 @@ class ModelSpec:
         return self._meta_of_folder(self.folder) if self.folder else self._meta_of_name()
 
     def check(self) -> None:
-        """See whether the model can be there, by what costs nothing.
+        """Cheap checks of the model.
 
         Raises:
-            ModelError: If it cannot, or if the user must say which kind it is.
+            ModelError: If the model cannot exist, or the user must name its kind.
         """
         _check_prompts(self.prompts)
         if not self.trust_remote_code and _asks_for_trust(self.model_kwargs):
-            raise ModelError(f"{self.model}: its model_kwargs set trust_remote_code. It {_TRUST}")
-        if self.name is not None and not _NAME.fullmatch(self.name):
-            raise ModelError(f"the name {self.name!r} is not like organisation/model.")
+            raise ModelError(
+                f"{self.model}: its model_kwargs set trust_remote_code. The model {_TRUST}"
+            )
+        if self.name is not None:
+            _check_name(self.name)
         if self.revision is not None and not _REVISION.fullmatch(self.revision):
             raise ModelError(
                 f"{self.model}: the revision {self.revision!r} cannot be the name of a folder of "
                 "results. Name the commit."
             )
         if self.folder:
+            _warn_of_namesake(self.model)
             kind_of_folder(self.folder, self.kind)
             if needs_own_code(self.folder) and not self.trust_remote_code:
                 raise ModelError(f"{self.folder} {_TRUST}")
@@ -101,7 +108,8 @@ class ModelSpec:
             )
         if self.kind is not None or self.name is not None:
             raise ModelError(
-                f"{self.model} is no folder, and only a folder's model can be given a kind or name."
+                f"there is no folder {self.model} (seen from {Path.cwd()}). A kind or a name of "
+                "results was given, so the model must be in a folder."
             )
 
     def load(self, device: str | None = None) -> Any:  # noqa: ANN401 - one of mteb's protocols
@@ -115,6 +123,11 @@ class ModelSpec:
         if self.folder is None:
             return self._load_by_name(meta, device)
         model = self._load_folder(self.folder, device)
+        if meta.revision != self._revision_of_folder(self.folder):
+            raise ModelError(
+                f"{self.folder} changed after the run looked at it: other weights may have been "
+                "loaded. Run again once nothing writes there."
+            )
         identity = {"name": meta.name, "revision": meta.revision}
         model.mteb_model_meta = model.mteb_model_meta.model_copy(update=identity)
         return model
@@ -122,13 +135,7 @@ class ModelSpec:
     def _meta_of_folder(self, folder: Path) -> ModelMeta:
         from mteb.models import ModelMeta
 
-        kind = kind_of_folder(folder, self.kind)
-        options = {
-            "kind": kind,
-            "model_kwargs": dict(self.model_kwargs),
-            "prompts": dict(self.prompts),
-        }
-        revision = folder_revision(folder, options)
+        revision = self._revision_of_folder(folder)
         if self.revision not in {None, revision}:
             raise ModelError(
                 f"{folder} is at revision {revision}, and {self.revision} is asked for: its files, "
@@ -136,6 +143,14 @@ class ModelSpec:
             )
         name = self.name or folder_name(folder)
         return ModelMeta.create_empty(overwrites={"name": name, "revision": revision})
+
+    def _revision_of_folder(self, folder: Path) -> str:
+        options = {
+            "kind": kind_of_folder(folder, self.kind),
+            "model_kwargs": dict(self.model_kwargs),
+            "prompts": with_saved_prompts(folder, self.prompts),
+        }
+        return folder_revision(folder, options)
 
     def _meta_of_name(self) -> ModelMeta:
         import mteb
@@ -176,16 +191,20 @@ class ModelSpec:
         )
 
     def _load_by_name(self, meta: ModelMeta, device: str | None) -> MTEBModels:
-        with _one_line(f"{self.model} cannot be loaded"), _no_random_weights(self.model, self.kind):
+        with (
+            _as_model_error(f"{self.model} cannot be loaded"),
+            _no_random_weights(self.model, self.kind),
+        ):
             return meta.load_model(device=device)
 
     def _load_folder(self, folder: Path, device: str | None) -> Any:  # noqa: ANN401 - mteb's wrapper
         kind = kind_of_folder(folder, self.kind)
         with (
-            _one_line(f"{folder} cannot be loaded as a {kind} model"),
+            _as_model_error(f"{folder} cannot be loaded as a {kind} model"),
             _no_random_weights(str(folder), kind),
         ):
-            return _wrap(kind, self._open(kind, folder, device), self.prompts)
+            prompts = with_saved_prompts(folder, self.prompts)
+            return _wrap(kind, self._open(kind, folder, device), prompts)
 
     def _open(self, kind: Kind, folder: Path, device: str | None) -> Any:  # noqa: ANN401
         import sentence_transformers
@@ -274,7 +293,9 @@ def _wrap(kind: Kind, model: Any, prompts: Mapping[str, str]) -> Any:  # noqa: A
         "sparse": "SparseEncoderWrapper",
         "multi-vector": "MultiVectorWrapper",
     }[kind]
-    return getattr(mteb.models, wrapper)(model, model_prompts=dict(prompts) or None)
+    if prompts:
+        model.prompts = dict(prompts)  # where the wrapper looks for them
+    return getattr(mteb.models, wrapper)(model)
 
 
 def _asks_for_trust(options: Any) -> bool:  # noqa: ANN401 - whatever a plan holds
@@ -290,6 +311,33 @@ def _is_lexical(name: str) -> bool:
     from mteb_ext.baselines import MODEL_METAS
 
     return name in {meta.name for meta in MODEL_METAS}
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name under which no command would find the results.
+
+    Raises:
+        ModelError: If the name is one.
+    """
+    fault = next(filter(None, map(file_name_fault, name.split("/"))), None)
+    if fault or not _NAME.fullmatch(name):
+        reason = (
+            fault or "an organisation and a model are needed, each beginning with a letter or digit"
+        )
+        raise ModelError(f"the name {name!r} is not like organisation/model: {reason}.")
+
+
+@cache
+def _warn_of_namesake(model: str) -> None:
+    """Say once that a folder hides a model that mteb knows by the same name."""
+    from mteb.models.model_implementations import MODEL_REGISTRY
+
+    if model in MODEL_REGISTRY:
+        logger.warning(
+            "%s is a folder here, and the folder is run, not the model of that name in mteb's "
+            "registry. Rename the folder, or start elsewhere, to run that model.",
+            model,
+        )
 
 
 def _check_prompts(prompts: Mapping[str, str]) -> None:
@@ -320,17 +368,17 @@ def _check_device(device: str | None) -> None:
 
 
 @contextmanager
-def _one_line(what: str) -> Iterator[None]:
-    """Turn whatever a loader raises into one sentence that says which model it was."""
+def _as_model_error(what: str) -> Iterator[None]:
+    """Turn whatever a loader raises into a ModelError that names the model."""
     try:
         yield
-    except MtebExtError:
+    except (MtebExtError, KeyboardInterrupt):
         raise
-    except Exception as error:
-        if "trust_remote_code" in str(error):
-            raise ModelError(f"{what}: it {_TRUST}") from error
-        reason = next((line for line in str(error).splitlines() if line.strip()), "")
-        raise ModelError(f"{what}: {type(error).__name__}: {reason}") from error
+    except BaseException as error:  # a model's own code may call sys.exit
+        reason = error_line(error)
+        if "trust_remote_code" in reason:
+            raise ModelError(f"{what}: the model {_TRUST}") from error
+        raise ModelError(f"{what}: {reason}") from error
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mteb_ext.errors import RunError
+from mteb_ext.errors import RunError, error_line
 from mteb_ext.files import write_whole
 from mteb_ext.running.store import Store
 from mteb_ext.running.worker import Event, Job, Worker
@@ -23,7 +23,7 @@ _RETRIES = 3  # of a job whose worker or node is lost; finished cells are not ru
 
 @dataclass(frozen=True)
 class Delivery:
-    """An event, and the files of its cell where the worker cannot write to the output folder."""
+    """An event, with the files of its cell if the worker cannot see the output folder."""
 
     event: Event
     files: dict[str, bytes]
@@ -56,8 +56,9 @@ class RayCluster:
             _check_that_somebody_answers(address)
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except Exception as error:
-            reason = next(iter(str(error).strip().splitlines()), repr(error))
-            raise RunError(f"the Ray cluster {address} cannot be reached: {reason}") from error
+            raise RunError(
+                f"the Ray cluster {address} cannot be reached: {error_line(error)}"
+            ) from error
         self._resources = {"num_cpus": num_cpus, "num_gpus": num_gpus}
         try:
             self.n_workers = self._count_workers(ray.cluster_resources())
@@ -121,7 +122,7 @@ class RayCluster:
 
     @staticmethod
     def _show(sign: Path) -> None:
-        """Make a file by which workers know the output folder."""
+        """Make the marker that tells workers they share the output folder."""
         sign.touch()
 
     def close(self) -> None:
@@ -141,11 +142,10 @@ def _check_that_somebody_answers(address: str) -> None:
 
 
 def _lost(job: Job, settled: set[tuple[int, str]], error: Exception) -> Iterator[Event]:
-    """What a job that Ray has given up leaves undone."""
-    reason = next(iter(str(error).strip().splitlines()), repr(error))
+    """Failures of the cells that a job leaves undone when Ray gives up on it."""
     for task in job.tasks:
         if (job.index, task) not in settled:
-            yield Event(job.index, task, "failed", job.model.model, message=reason)
+            yield Event(job.index, task, "failed", job.model.model, message=error_line(error))
 
 
 def _do(job: Job, sign: Path) -> Iterator[Delivery]:

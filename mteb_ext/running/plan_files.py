@@ -17,8 +17,15 @@ from mteb_ext.running.plan import STRATEGIES, Options, Plan
 
 
 def write_plan(plan: Plan) -> str:
-    """The text of a plan file; models are pinned to the revisions that they have now."""
-    models = [replace(model, revision=str(model.meta.revision)) for model in plan.models]
+    """The text of a plan file. Revisions are pinned, and folders named by their full paths."""
+    models = [
+        replace(
+            model,
+            model=str(model.folder.resolve()) if model.folder else model.model,
+            revision=str(model.meta.revision),
+        )
+        for model in plan.models
+    ]
     lines = [
         "# A run of mteb-ext; to repeat it: mteb-ext run --plan FILE",
         f"tasks = {_toml(plan.tasks)}",
@@ -30,10 +37,10 @@ def write_plan(plan: Plan) -> str:
 
 
 def read_plan(path: Path) -> Plan:
-    """Read a plan file.
+    """Read a plan file. Relative folders in it are looked for beside the file.
 
     Raises:
-        RunError: If it is missing, is not TOML, or holds what no plan has.
+        RunError: If the file is missing, is not TOML, or has unknown or invalid fields.
     """
     try:
         with path.open("rb") as file:  # as text, Python would take other line ends for newlines
@@ -53,6 +60,9 @@ def read_plan(path: Path) -> Plan:
     options: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
     }
+    for model in models:
+        beside = path.parent / model["model"]
+        model["model"] = str(beside) if beside.is_dir() else model["model"]
     return Plan(tuple(ModelSpec(**model) for model in models), tasks, Options(**options))
 
 

@@ -1,4 +1,4 @@
-"""What a run says: a line a cell, and at the end what was found and what failed."""
+"""The lines that a run prints: one a cell, and the failures at the end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mteb_ext.running.worker import Event
-from mteb_ext.tables.text import printable
+from mteb_ext.tables.text import on_one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as LiveProgress
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Prints events as they come: finished cells as lines, in a terminal also what is being run."""
+    """Prints a line for each settled cell. A terminal also shows the running cells."""
 
     def __init__(self, costs: Mapping[tuple[int, str], float]) -> None:
         """Prepare.
@@ -32,6 +33,7 @@ class Progress:
         self._cost_done = 0.0
         self._rows: dict[tuple[int, str], TaskID] = {}
         self.failed: list[Event] = []
+        self._said: set[str] = set()
         self._live = _live()
 
     def __enter__(self) -> Progress:
@@ -55,13 +57,21 @@ class Progress:
             self._cost_done += cost if event.status == "done" else 0.0
             if event.status == "failed":
                 self.failed.append(event)
+            if event.status == "skipped":  # the same reason for every model is said once
+                event = replace(event, message="" if event.message in self._said else event.message)
+                self._said.add(event.message)
             self._say(f"{self._count()} {_line(event)}{self._left()}")
+
+    def end(self) -> None:
+        """Count every cell that was never settled as failed: an engine has lost it."""
+        for model, task in list(self._open):
+            self.take(Event(model, task, "failed", message="no answer came back from its worker."))
 
     def _begin(self, key: tuple[int, str], cell: str) -> None:
         if not self._live:
             self._say(f"{self._count()} {cell}: running")
         elif key not in self._rows:
-            self._rows[key] = self._live.add_task(_one_line(cell), total=None)
+            self._rows[key] = self._live.add_task(on_one_line(cell), total=None)
 
     def _end(self, key: tuple[int, str]) -> None:
         if self._live and key in self._rows:
@@ -80,13 +90,11 @@ class Progress:
 
     def _say(self, line: str) -> None:
         if self._live:
-            self._live.console.print(_one_line(line), markup=False, highlight=False, soft_wrap=True)
+            self._live.console.print(
+                on_one_line(line), markup=False, highlight=False, soft_wrap=True
+            )
         else:
-            print(_one_line(line), flush=True)
-
-
-def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
+            print(on_one_line(line), flush=True)
 
 
 def duration(seconds: float) -> str:
@@ -98,8 +106,9 @@ def duration(seconds: float) -> str:
 
 def _line(event: Event) -> str:
     cell = f"{event.name} {event.task}"
-    if event.status == "failed":
-        return f"{cell}: FAILED. {event.message}"
+    if event.status in {"failed", "skipped"}:
+        how = "FAILED" if event.status == "failed" else "skipped"
+        return f"{cell}: {how}. {event.message.removeprefix(f'{event.task}: ')}".rstrip()
     how = "finished before" if event.status == "cached" else f"in {duration(event.seconds)}"
     note = f" ({event.message})" if event.message else ""
     return f"{cell}: {event.metric} {event.score:.4f} {how}{note}"

@@ -1,16 +1,15 @@
-"""The output folder of a run: mteb's layout, written as a whole or not at all.
+"""The output folder of a run, in mteb's layout. Each cell is written whole or not at all.
 
 ::
 
-    results/MODEL/REVISION/TASK.json              mteb's result file; where it is, the cell is done
-    results/MODEL/REVISION/TASK.stamp             what made it, see results/stamps.py
+    results/MODEL/REVISION/TASK.json              mteb's result file; there once the cell is done
+    results/MODEL/REVISION/TASK.stamp             what made it, see formats/stamp.py
     predictions/MODEL/REVISION/TASK_predictions.json
     logs/MODEL/REVISION/TASK.log
     .running/                                     cells that are being run, and their locks
 
-A cell is run in a folder of its own, and its files are moved into place when it is done, the result
-last. Whoever runs a cell holds its lock; the operating system lets go of it when the process ends,
-in whatever way.
+A cell runs in a folder of its own. Its files move into place when it is done, the result last. A
+process holds the lock of its cell; the operating system releases it however the process ends.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from mteb.results import TaskResult
 
 from mteb_ext.analysis.reading import check_result
 from mteb_ext.bases import PaperTask
-from mteb_ext.errors import DataError, RunError
+from mteb_ext.errors import DataError, RunError, error_line
 from mteb_ext.formats import stamp as stamps
 from mteb_ext.formats.predictions import read_predictions
 
@@ -63,7 +62,7 @@ class Store:
         return root / _place(meta) / f"{task}_predictions.json"
 
     def log(self, meta: ModelMeta, task: str) -> Path:
-        """What was said while the cell was run."""
+        """The log of the cell."""
         return self.folder / "logs" / _place(meta) / f"{task}.log"
 
     def check(self) -> None:
@@ -83,7 +82,7 @@ class Store:
             ) from error
 
     def finished(self, meta: ModelMeta, task: AbsTask) -> TaskResult | None:
-        """The result of a cell, if nothing of it is missing and it is on the task's data."""
+        """The result of a cell, if it is complete and on the task's data."""
         result = _read_result(self.result(meta, task.metadata.name))
         if result is None or result.get_missing_evaluations(task):
             return None
@@ -119,6 +118,11 @@ class Store:
         except Timeout:
             yield None
             return
+        except (OSError, NotImplementedError) as error:
+            raise RunError(
+                f"{self.folder}: its file system does not lock files ({error_line(error)}). Name "
+                "an --output-folder on a local disk, and copy the results afterwards."
+            ) from error
         try:
             shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
             place.mkdir()
@@ -130,8 +134,8 @@ class Store:
     def begin(self, place: Path, meta: ModelMeta, task: AbsTask) -> None:
         """Copy what there is of an unfinished cell, so that mteb adds what is missing.
 
-        Scores on other data are left out. A task of this package is evaluated as a whole where that
-        makes all that there was: some of its results are over subsets together.
+        Scores on other data are left out. Tasks of this package are re-run whole when that
+        reproduces everything stored, because some scores span subsets.
         """
         name, inside = task.metadata.name, Store(place)
         result = _read_result(self.result(meta, name))
@@ -181,7 +185,7 @@ def _place(meta: ModelMeta) -> Path:
 
 
 def _read_result(path: Path) -> TaskResult | None:
-    """A result file; None where there is none, or a damaged one, as a killed mteb leaves it."""
+    """A result; None if the file is missing or damaged, as a killed mteb leaves it."""
     if not path.exists():
         return None
     try:
@@ -192,7 +196,7 @@ def _read_result(path: Path) -> TaskResult | None:
 
 
 def _is_made_again(result: TaskResult, task: AbsTask) -> bool:
-    """Whether all that a result holds is part of what a task is to be evaluated on."""
+    """Whether running the task again would replace everything that a result holds."""
     return all(
         split in task.eval_splits and score["hf_subset"] in task.hf_subsets
         for split, scores in result.scores.items()
@@ -209,7 +213,7 @@ def _data_revision(task: AbsTask, result: TaskResult) -> str:
 
 
 def _append_run_settings(source: Path, target: Path) -> None:
-    """Add what mteb notes of a run; it reads the last line of a task, split and subset."""
+    """Append mteb's notes of a run. mteb reads the last line of each task, split and subset."""
     settings, held = source / "run_settings.jsonl", target / "run_settings.jsonl"
     if not settings.exists():
         return

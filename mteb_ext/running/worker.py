@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mteb_ext.errors import ModelError, MtebExtError, RunError
+from mteb_ext.data.sources import DataNotProvidedError
+from mteb_ext.errors import ModelError, MtebExtError, NotApplicableError, error_line
 from mteb_ext.formats.stamp import Stamp, file_sha256
 from mteb_ext.protocol import protocol_version
 from mteb_ext.running.models import ModelSpec
@@ -39,7 +40,8 @@ class Event:
     Attributes:
         model: Index of the model in the plan.
         task: Name of the task.
-        status: ``started``, ``cached`` (it was finished before), ``done`` or ``failed``.
+        status: ``started``, ``cached`` (finished before), ``done``, ``skipped`` (the data is not
+            public, or the model cannot do such a task) or ``failed``.
         name: Name of the model's results.
         score: The main score, where there is one.
         metric: The main score's name.
@@ -50,7 +52,7 @@ class Event:
 
     model: int
     task: str
-    status: Literal["started", "cached", "done", "failed"]
+    status: Literal["started", "cached", "done", "skipped", "failed"]
     name: str = ""
     score: float | None = None
     metric: str = ""
@@ -95,6 +97,7 @@ class Worker:
         self._model: Any = None
         self._shared: Any = None
         self._load_error: ModelError | None = None
+        self._process = os.getpid()
 
     def run(self) -> Iterator[Event]:
         """Run all cells that are not finished. Errors of a model or task are events, not raised.
@@ -126,7 +129,7 @@ class Worker:
                     return False
                 yield from self._claimed_cell(task, place, event)
         except MtebExtError as error:
-            yield replace(event, message=str(error))
+            yield replace(event, message=error_line(error))
         except OSError as error:
             message = f"the output folder {job.store.folder} cannot be written: {error}"
             yield replace(event, message=message)
@@ -143,14 +146,26 @@ class Worker:
         event = replace(event, log=str(job.store.log(meta, name)))
         started = time.monotonic()
         try:
-            with captured(job.store.log(meta, name)):
+            with _kept_environment(), captured(job.store.log(meta, name)):
                 result = self._evaluate(task, place)
-        except Exception as error:
-            yield replace(event, message=_one_line(error))
+        except KeyboardInterrupt:
+            raise
+        except (DataNotProvidedError, NotApplicableError) as error:
+            yield replace(event, status="skipped", message=error_line(error))
             return
+        except BaseException as error:  # sys.exit, pytest.skip, the panics of other languages
+            yield replace(event, message=error_line(error))
+            return
+        finally:
+            self._end_if_forked()
         job.store.finish(place, meta, name)
         seconds = time.monotonic() - started
         yield self._settled(replace(event, seconds=seconds), "done", result)
+
+    def _end_if_forked(self) -> None:
+        """End a copy of this process that a model forked: two must not report one cell."""
+        if os.getpid() != self._process:
+            os._exit(1)
 
     def _settled(self, event: Event, status: Literal["cached", "done"], found: TaskResult) -> Event:
         """The event of a cell with a result; it says if predictions that are wanted are missing."""
@@ -185,8 +200,8 @@ class Worker:
             prediction_folder=predictions.parent if job.options.predictions else None,
             show_progress_bar=False,
         )
-        if found.exceptions:  # of private data that is not here
-            raise RunError(found.exceptions[0].exception)
+        if found.exceptions:  # mteb skips private tasks without data
+            raise DataNotProvidedError(found.exceptions[0].exception)
         result = found.task_results[0]
         Stamp(
             task=name,
@@ -288,11 +303,14 @@ def _metric(found: TaskResult) -> str:
     return name if len(found.scores) == 1 else f"{name} (mean of {', '.join(found.scores)})"
 
 
-def _one_line(error: Exception) -> str:
-    if isinstance(error, MtebExtError):
-        return str(error)
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}".rstrip(": ")
+@contextlib.contextmanager
+def _kept_environment() -> Iterator[None]:
+    """Put environment variables back that a model removed or changed: the next cell needs them."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.update(before)
 
 
 def _free_memory() -> None:

@@ -7,6 +7,11 @@ import math
 _SMALLEST_P = 0.0001
 
 
+def on_one_line(text: str) -> str:
+    """Text without line breaks, fit to be printed."""
+    return printable(" ".join(text.split()))
+
+
 def printable(text: str) -> str:
     r"""The text with whatever does not print, such as escape sequences, shown as ``\x1b``.
 
