@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from importlib.metadata import version
 
 import mteb
@@ -65,6 +66,14 @@ def test_a_run_with_other_tasks_keeps_mtebs_own_error(tmp_path, tasks):
     done = run_mteb("run", *(["-t", *tasks] if tasks else []), folder=tmp_path)
     assert done.returncode != 0
     assert "No model given" not in done.stdout
+
+
+def test_mteb_run_on_a_folder_names_our_command(tmp_path):
+    import mteb.cli.build_cli as commands
+
+    asked = Namespace(model=str(tmp_path), tasks=["WikiQA"], benchmarks=None)
+    with pytest.raises(SystemExit, match=f"mteb-ext run -m {tmp_path} -t WikiQA"):
+        commands.run(asked)
 
 
 @pytest.mark.process

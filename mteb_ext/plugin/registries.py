@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import logging
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -223,7 +224,7 @@ def _known_to_mteb(found: Mapping[Any, list[Path]]) -> dict[Any, list[Path]]:
 
 def _complete_commands(module: ModuleType) -> None:
     """Complete ``mteb run`` and ``mteb create-model-results``."""
-    _add_default_model(module)
+    _complete_run(module)
     _add_results_to_cards(module)
 
 
@@ -254,10 +255,11 @@ def _add_results_to_cards(module: ModuleType) -> None:
     module.generate_model_card = write_with_results  # type: ignore[attr-defined]
 
 
-def _add_default_model(module: ModuleType) -> None:
-    """Let ``mteb run -t JACSTS QABot WikiQA`` work without ``-m``: our lexical baseline runs then.
+def _complete_run(module: ModuleType) -> None:
+    """Give ``mteb run`` a default model, and a hint where its model is a folder.
 
-    Only where every task of the run is ours; any other run keeps mteb's own error.
+    Without ``-m`` our lexical baseline runs, if every task of the run is ours. Any other run keeps
+    mteb's own error.
     """
     run = _private(module, "run", Callable)
     if run.__module__ == __name__:
@@ -268,10 +270,20 @@ def _add_default_model(module: ModuleType) -> None:
         if args.model is None and _only_ours(args):
             args.model = DEFAULT_MODEL
             print(f"No model given (-m): running the lexical baseline {DEFAULT_MODEL}.")
+        if args.model is not None and Path(args.model).is_dir():
+            raise SystemExit(f"mteb runs models by name. For a folder: {_run_of_folder(args)}")
         run(args)
 
     run_with_default_model.__module__ = __name__
     module.run = run_with_default_model  # type: ignore[attr-defined]
+
+
+def _run_of_folder(args: argparse.Namespace) -> str:
+    """The command of ours that does what ``mteb run`` was asked to do with a folder."""
+    words = ["mteb-ext", "run", "-m", args.model]
+    words += ["-t", *args.tasks] if args.tasks else []
+    words += ["-b", *args.benchmarks] if args.benchmarks else []
+    return shlex.join(words)
 
 
 def _only_ours(args: argparse.Namespace) -> bool:
