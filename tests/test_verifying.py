@@ -22,7 +22,7 @@ import mteb_ext
 from mteb_ext.analysis.cells import find_runs, load_cells
 from mteb_ext.analysis.ties import tie_ranges
 from mteb_ext.bases import PaperTask
-from mteb_ext.cli import _parser, main
+from mteb_ext.cli import command_parser, main
 from mteb_ext.errors import DataError
 from mteb_ext.metrics import significance
 from mteb_ext.plugin.discovery import own_tasks
@@ -890,7 +890,7 @@ def test_the_documentation_has_every_code_at_its_level():
 def test_the_recipe_names_commands_that_there_are():
     recipe = (ROOT / "scripts" / "results_repository_ci.yml").read_text("utf-8")
     lines = re.findall(r"run: mteb-ext ((?:verify|fetch).*)", recipe)
-    parsed = [_parser().parse_args(line.split()) for line in lines]
+    parsed = [command_parser().parse_args(line.split()) for line in lines]
     assert [str(p.against) for p in parsed if "against" in p] == ["None", "old"]
 
 

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, or 1 after an error, which is then one line on standard error.
     """
-    parsed = _parser().parse_args(arguments)
+    parsed = command_parser().parse_args(arguments)
     try:
         with console():
             parsed.command(parsed)
@@ -48,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """The parser of the command line, with all commands."""
     parser = argparse.ArgumentParser(
         prog=NAME, description="Companion of mteb for the tasks of mteb_ext."
     )
