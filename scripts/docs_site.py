@@ -1,6 +1,6 @@
 """Hooks of mkdocs: pages that come from the repository and from the package itself.
 
-The README is the start page. The reference pages list the public names and the help of each command,
+The README is the start page. The reference pages list the public names and every command's help,
 so they cannot lag behind.
 """
 
