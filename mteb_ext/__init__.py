@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mteb_ext.errors import OfflineError as OfflineError
     from mteb_ext.errors import ProtocolError as ProtocolError
     from mteb_ext.errors import UndefinedMetricError as UndefinedMetricError
+    from mteb_ext.outputs.scoring import score as score
     from mteb_ext.published import load_published as load_published
     from mteb_ext.running.models import load_model as load_model
     from mteb_ext.verification.findings import Finding as Finding
@@ -46,6 +47,7 @@ _PUBLIC = {
     "load_model": "mteb_ext.running.models",
     "load_published": "mteb_ext.published",
     "load_results": "mteb_ext.analysis",
+    "score": "mteb_ext.outputs.scoring",
     "verify_results": "mteb_ext.verification.verifying",
 }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 from mteb.abstasks.task_metadata import TaskMetadata
 
 from mteb_ext import papers
 from mteb_ext.bases import PaperSTS
 from mteb_ext.data.readers import read_da_rows, read_number_lines, read_text_lines
-from mteb_ext.data.records import Pairs
+from mteb_ext.data.records import Pairs, Segment
 from mteb_ext.data.sources import Source
 from mteb_ext.errors import DataError
 from mteb_ext.protocol import CorrelationProtocol, PairFacts
@@ -140,6 +141,11 @@ class WMT17Metrics(PaperSTS):
         """Read reference, translation and score."""
         return _read(source, split, subset, "reference")
 
+    @classmethod
+    def segments(cls, source: Source, split: str, subset: str) -> list[Segment] | None:
+        """The segments of the test split, from the file of human scores."""
+        return _segments_of(source, subset) if split == "test" else None
+
 
 class WMT17MetricsQE(PaperSTS):
     """Source against machine translation, without a reference: quality estimation."""
@@ -187,6 +193,11 @@ class WMT17MetricsQE(PaperSTS):
         """Read source, translation and score."""
         return _read(source, split, subset, "source")
 
+    @classmethod
+    def segments(cls, source: Source, split: str, subset: str) -> list[Segment] | None:
+        """The segments of the test split, from the file of human scores."""
+        return _segments_of(source, subset) if split == "test" else None
+
 
 def _read(source: Source, split: str, pair: str, against: str) -> Pairs:
     if split == "test":
@@ -203,20 +214,28 @@ def _read_test(source: Source, pair: str, against: str) -> Pairs:
     others = read_text_lines(source.file(TEXTS, f"wmt17/{names[against]}"))
     outputs: dict[str, list[str]] = {}
     pairs = Pairs([], [], [])
-    for row_pair, system, segment, score in read_da_rows(
-        source.file(JUDGEMENTS, "WMT17/DA-seglevel.csv")
-    ):
-        if row_pair != pair:
-            continue
+    for segment, score in _judgements(source, pair):
+        system, number = segment.systems[0], segment.number
         if system not in outputs:
             name = f"wmt17/system-outputs/newstest2017/{pair}/newstest2017.{system}.{pair}"
             outputs[system] = read_text_lines(source.file(TEXTS, name))
-        if not 0 < segment <= min(len(others), len(outputs[system])):
-            raise DataError(f"segment {segment} of {system} ({pair}) is in no text file")
-        pairs.sentence1.append(others[segment - 1])
-        pairs.sentence2.append(outputs[system][segment - 1])
+        if not 0 < number <= min(len(others), len(outputs[system])):
+            raise DataError(f"segment {number} of {system} ({pair}) is in no text file")
+        pairs.sentence1.append(others[number - 1])
+        pairs.sentence2.append(outputs[system][number - 1])
         pairs.score.append(score)
     return pairs
+
+
+def _judgements(source: Source, pair: str) -> Iterator[tuple[Segment, float]]:
+    """The judged segments of a language pair, in the order of the file, with the human scores."""
+    for row_pair, segment, score in read_da_rows(source.file(JUDGEMENTS, "WMT17/DA-seglevel.csv")):
+        if row_pair == pair:
+            yield segment, score
+
+
+def _segments_of(source: Source, pair: str) -> list[Segment]:
+    return [segment for segment, _ in _judgements(source, pair)]
 
 
 def _read_training(source: Source, pair: str, against: str) -> Pairs:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mteb_ext.data import readers
+from mteb_ext.data.records import Segment
 from mteb_ext.errors import DataError
 
 SAMPLES = Path(readers.__file__).parent / "samples"
@@ -335,8 +336,8 @@ def test_direct_assessments(tmp_path):
         DA_HEADER + "cs-en newstest2017 A.1+B.0 12 -0.5\nen-ru newstest2017 C.2 3 -9.5e-05\n",
     )
     assert list(readers.read_da_rows(file)) == [
-        ("cs-en", "A.1", 12, -0.5),
-        ("en-ru", "C.2", 3, -9.5e-05),
+        ("cs-en", Segment("newstest2017", ("A.1", "B.0"), 12), -0.5),
+        ("en-ru", Segment("newstest2017", ("C.2",), 3), -9.5e-05),
     ]
     with pytest.raises(DataError, match="line 2: expected LP DATA SYSTEM SID HUMAN"):
         list(readers.read_da_rows(write(file, DA_HEADER + "cs-en newstest2017 A.1 -0.5\n")))

@@ -15,7 +15,7 @@ from mteb.models import CrossEncoderProtocol, EncoderProtocol
 
 from mteb_ext.bases.task import DEFAULT_SUBSET, PaperTask, column, errors_named, interval_scores
 from mteb_ext.data.checks import fingerprint
-from mteb_ext.data.records import Pairs
+from mteb_ext.data.records import Pairs, Segment
 from mteb_ext.data.sources import Source
 from mteb_ext.encoding import Call, Scorer, Texts
 from mteb_ext.errors import DataError, NotApplicableError, ProtocolError, UndefinedMetricError
@@ -72,6 +72,15 @@ class PaperSTS(PaperTask, AbsTaskSTS):
                     f"{cls.metadata.name}: the subsets {cls.metadata.hf_subsets} are not the ones "
                     f"that the headline averages ({', '.join(facts)})."
                 )
+
+    @classmethod
+    def segments(cls, source: Source, split: str, subset: str) -> list[Segment] | None:
+        """Which translation each row is about; None where rows are known by their places only.
+
+        Raises:
+            DataError: If a file is missing or damaged.
+        """
+        return None
 
     @classmethod
     def subsets(cls, split: str) -> list[str]:

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from mteb_ext.data.records import Pairs, Question
+from mteb_ext.data.records import Pairs, Question, Segment
 from mteb_ext.errors import DataError
 from mteb_ext.json_files import parse_json
 
@@ -62,7 +62,7 @@ def read_xls_pairs(path: Path) -> Pairs:
             raise DataError(f"{path}, row {number}: expected two texts and a score, found {row!r}")
         pairs.sentence1.append(row[0])
         pairs.sentence2.append(row[1])
-        pairs.score.append(_number(str(row[2]), path, number))
+        pairs.score.append(finite_number(str(row[2]), path, number))
     return pairs
 
 
@@ -77,7 +77,7 @@ def read_scored_pairs(path: Path) -> Pairs:
         score, sentence1, sentence2 = _columns(line, 3, path, number)
         pairs.sentence1.append(sentence1)
         pairs.sentence2.append(sentence2)
-        pairs.score.append(_number(score, path, number))
+        pairs.score.append(finite_number(score, path, number))
     return pairs
 
 
@@ -310,9 +310,9 @@ def read_zipped_pairs(
             numbers of pairs and scores differ.
     """
     where = Path(f"{texts}/{texts_member}")
-    rows = _split(_decode(_member(texts, texts_member), where), where)
+    rows = _split(decoded(_member(texts, texts_member), where), where)
     gold_path = Path(f"{gold}/{gold_member}")
-    scores = _split(_decode(_member(gold, gold_member), gold_path), gold_path)
+    scores = _split(decoded(_member(gold, gold_member), gold_path), gold_path)
     if len(rows) < len(scores) or (len(rows) > len(scores) and not first_only):
         raise DataError(f"{where} has {len(rows)} pairs for {len(scores)} scores")
     pairs = Pairs([], [], [])
@@ -320,7 +320,7 @@ def read_zipped_pairs(
         sentence1, sentence2 = _columns(row, 2, where, number)
         pairs.sentence1.append(sentence1)
         pairs.sentence2.append(sentence2)
-        pairs.score.append(_number(score, gold_path, number))
+        pairs.score.append(finite_number(score, gold_path, number))
     return pairs
 
 
@@ -331,7 +331,7 @@ def _member(archive: Path, name: str) -> bytes:
             if file.getinfo(name).compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                 raise DataError(f"{archive}: {name} is compressed in an unusual way")
             with file.open(name) as member:
-                return _unpacked(member, f"{archive}/{name}")
+                return unpacked(member, f"{archive}/{name}")
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -361,7 +361,7 @@ def read_stsbenchmark(path: Path) -> Pairs:
         if len(columns) not in {7, 9}:
             raise DataError(f"{path}, line {number}: expected 7 or 9 columns, found {len(columns)}")
         pairs.genre.append(_genre(columns[0], path, number))
-        pairs.score.append(_number(columns[4], path, number))
+        pairs.score.append(finite_number(columns[4], path, number))
         pairs.sentence1.append(columns[5])
         pairs.sentence2.append(columns[6])
     return pairs
@@ -374,12 +374,12 @@ def _genre(name: str, path: Path, number: int) -> str:
     return genre
 
 
-def read_da_rows(path: Path) -> Iterator[tuple[str, str, int, float]]:
+def read_da_rows(path: Path) -> Iterator[tuple[str, Segment, float]]:
     """Read WMT17's segment-level Direct Assessments: ``LP DATA SYSTEM SID HUMAN``, space-separated.
 
     Yields:
-        The language pair, the first of the systems that share the output (``+`` joins them), the
-        line number of the segment counted from 1, and the human score.
+        The language pair, the segment (``+`` joins systems that share the output), and the human
+        score.
 
     Raises:
         DataError: If the header or a line has other columns.
@@ -388,12 +388,8 @@ def read_da_rows(path: Path) -> Iterator[tuple[str, str, int, float]]:
         columns = line.split(" ")
         if len(columns) != 5 or not re.fullmatch("[0-9]{1,9}", columns[3]):
             raise DataError(f"{path}, line {number}: expected LP DATA SYSTEM SID HUMAN")
-        yield (
-            columns[0],
-            columns[2].split("+")[0],
-            int(columns[3]),
-            _number(columns[4], path, number),
-        )
+        segment = Segment(columns[1], tuple(columns[2].split("+")), int(columns[3]))
+        yield columns[0], segment, finite_number(columns[4], path, number)
 
 
 def read_text_lines(path: Path) -> list[str]:
@@ -411,7 +407,7 @@ def read_number_lines(path: Path) -> list[float]:
     Raises:
         DataError: If a line is not a number.
     """
-    return [_number(line, path, number) for number, line in _numbered_lines(path)]
+    return [finite_number(line, path, number) for number, line in _numbered_lines(path)]
 
 
 def _numbered_lines(path: Path, header: str | None = None) -> Iterator[tuple[int, str]]:
@@ -448,10 +444,10 @@ def _text(path: Path) -> str:
     if path.suffix == ".gz":
         try:
             with gzip.open(io.BytesIO(content)) as file:
-                content = _unpacked(file, str(path))
+                content = unpacked(file, str(path))
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{path} is not a readable gzip file: {error}") from error
-    return _decode(content, path)
+    return decoded(content, path)
 
 
 def _content(path: Path) -> bytes:
@@ -464,7 +460,12 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _unpacked(file: Any, name: str) -> bytes:  # noqa: ANN401 - a file of zipfile or gzip
+def unpacked(file: Any, name: str) -> bytes:  # noqa: ANN401 - a file of zipfile or gzip
+    """What a packed file holds.
+
+    Raises:
+        DataError: If it is more than ``UNPACKED_LIMIT`` bytes.
+    """
     content = bytearray()
     while chunk := file.read(2**16):
         content += chunk
@@ -475,7 +476,12 @@ def _unpacked(file: Any, name: str) -> bytes:  # noqa: ANN401 - a file of zipfil
     return bytes(content)
 
 
-def _decode(content: bytes, path: Path) -> str:
+def decoded(content: bytes, path: Path) -> str:
+    """The text of a file in UTF-8, without a byte order mark.
+
+    Raises:
+        DataError: If it is empty, or no text.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -488,7 +494,12 @@ def _decode(content: bytes, path: Path) -> str:
     return text
 
 
-def _number(text: str, path: Path, number: int) -> float:
+def finite_number(text: str, path: Path, number: int) -> float:
+    """The number in a column of a line: digits, a decimal point, an exponent.
+
+    Raises:
+        DataError: If it is none, or is not finite.
+    """
     if not _NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
         raise DataError(f"{path}, line {number}: {text[:40]!r} is not a finite number")
     return value

@@ -1,4 +1,4 @@
-"""The two shapes of a dataset: sentence pairs, and questions with candidates."""
+"""The shapes of a dataset: sentence pairs, and questions with candidates; a translated segment."""
 
 from __future__ import annotations
 
@@ -48,3 +48,18 @@ class Question:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Which translation a row of machine translation data is about.
+
+    Attributes:
+        test_set: The test set: ``newstest2017``.
+        systems: The systems with this output; their texts are identical.
+        number: The segment's line in the files of the test set, counted from 1.
+    """
+
+    test_set: str
+    systems: tuple[str, ...]
+    number: int

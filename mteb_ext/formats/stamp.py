@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,21 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("libraries", "model", "data_fingerprints", "hardware"), (dict,)),
     "seconds": (int, float),
     "command": (list,),
+    "supplied": (list, type(None)),
 }
+
+
+@dataclass(frozen=True)
+class SuppliedFile:
+    """A file of scores that were made elsewhere.
+
+    Attributes:
+        name: Its name, without its folder.
+        sha256: Its sha256.
+    """
+
+    name: str
+    sha256: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +59,7 @@ class Stamp:
         command: The command line.
         libraries: Versions of what the scores depend on.
         hardware: Machine, processor and devices.
+        supplied: The files that the scores were taken from; None where a model was run.
     """
 
     task: str
@@ -61,6 +76,7 @@ class Stamp:
     command: list[str]
     libraries: Mapping[str, str]
     hardware: Mapping[str, Any]
+    supplied: Sequence[SuppliedFile] | None = None
 
     def write(self, path: Path) -> None:
         """Write the stamp as JSON."""
@@ -83,7 +99,9 @@ def read_stamp(path: Path) -> Stamp:
             f"{path} is no readable stamp: {error} Run the cell again with --overwrite-strategy "
             "always."
         ) from error
-    return Stamp(**content)
+    supplied = content.pop("supplied", None)
+    files = supplied and [SuppliedFile(**file) for file in supplied]
+    return Stamp(**content, supplied=files)
 
 
 def _check(content: object) -> None:
@@ -95,7 +113,7 @@ def _check(content: object) -> None:
     if not isinstance(content, dict):
         raise DataError("it is no JSON object.")
     names = {field.name for field in fields(Stamp)}
-    if lacking := [name for name in sorted(names) if name not in content]:
+    if lacking := [name for name in sorted(names - {"supplied"}) if name not in content]:
         raise DataError(f"it lacks {', '.join(lacking)}.")
     if other := [name for name in content if name not in names]:
         raise DataError(f"no stamp has a {other[0]!r:.40}.")
@@ -106,6 +124,10 @@ def _check(content: object) -> None:
     texts += content["data_fingerprints"].values()
     if not all(isinstance(text, str) for text in texts):
         raise DataError("its command, its libraries or its fingerprints are no texts.")
+    for file in content.get("supplied") or ():
+        form = {name: type(value) for name, value in file.items()} if isinstance(file, dict) else {}
+        if form != {"name": str, "sha256": str}:
+            raise DataError(f"its supplied file is {file!r:.40}.")
 
 
 def file_sha256(path: Path) -> str | None:

@@ -8,8 +8,6 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from mteb_ext import __version__
-
 _LIBRARIES = (
     "mteb",
     "sentence-transformers",
@@ -23,7 +21,7 @@ _LIBRARIES = (
 
 def libraries() -> dict[str, str]:
     """Versions of the libraries that scores depend on."""
-    found = {"python": platform.python_version(), "mteb-ext": __version__}
+    found = {"python": platform.python_version(), "mteb-ext": sys.modules["mteb_ext"].__version__}
     for name in _LIBRARIES:
         try:
             found[name] = version(name)
