@@ -52,8 +52,10 @@ def _content(path: Path) -> bytes:
             raise DataError(f"{path} is a folder. Name the file with the scores.")
         if not stat.S_ISREG(status.st_mode):
             raise DataError(f"{path} is not a regular file. Write the scores to one first.")
-        with path.open("rb") as file:
-            content = file.read(UNPACKED_LIMIT + 1)
+        content = b""
+        if status.st_size <= UNPACKED_LIMIT:
+            with path.open("rb") as file:
+                content = file.read(UNPACKED_LIMIT + 1)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}. Name another file.") from error
     if len(content) > UNPACKED_LIMIT or status.st_size > UNPACKED_LIMIT:

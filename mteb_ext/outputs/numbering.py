@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from mteb_ext.errors import DataError
 
@@ -30,14 +30,9 @@ def first_number(numbers: Mapping[int, Collection[int]]) -> int | None:
         for first in (0, 1)
         if all(first <= n < length + first for length, found in numbers.items() for n in found)
     ]
-    if len(fitting) == 2:
+    if len(fitting) == 2 and any(numbers.values()):
         raise DataError(
             "its numbers could begin at 0 or at 1: no list has its first or its last item. Use the "
             "dataset's own identifiers."
         )
     return fitting[0] if fitting else None
-
-
-def names_by_number(names: Sequence[str], first: int) -> dict[str, str]:
-    """Names by their running numbers, written as they are counted."""
-    return {str(number): name for number, name in enumerate(names, start=first)}

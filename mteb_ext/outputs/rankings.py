@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from mteb_ext.bases.task import DEFAULT_SUBSET
 from mteb_ext.errors import DataError
 from mteb_ext.outputs.faults import Faults
-from mteb_ext.outputs.numbering import first_number, names_by_number, number_of
+from mteb_ext.outputs.numbering import first_number, number_of
 from mteb_ext.outputs.pairs import Matched
 from mteb_ext.outputs.rows import Outputs, Row
 
@@ -174,15 +174,11 @@ class _Scores:
     def _of_id(self) -> _Find:
         """Candidates by an identifier alone, which must stand for one."""
         if self._ids == "positions":
-            numbers = [
-                number
-                for row in self._outputs.rows
-                if (number := number_of(row.item[0])) is not None
-            ]
             items = self._in_order(len(self._outputs.rows))
-            first = self._first({len(items): numbers}) or 0
-            by_number = {str(number): item for number, item in enumerate(items, start=first)}
-            return lambda row: by_number.get(_plain(row.item[0], self._ids))
+            numbers = {number_of(row.item[0]) for row in self._outputs.rows} - {None}
+            first = self._first({len(items): [n for n in numbers if n is not None]}) or 0
+            by_number: dict[int | None, tuple[str, str]] = dict(enumerate(items, start=first))
+            return lambda row: by_number.get(number_of(row.item[0]))
         by_name: dict[str, tuple[str, str]] = {}
         repeated: set[str] = set()
         for query in self._queries:
@@ -197,62 +193,82 @@ class _Scores:
         return lambda row: by_name.get(row.item[0])
 
     def _of_names(self) -> _Find:
+        if self._ids == "positions":
+            return self._of_positions()
         queries = {query.name: query for query in self._queries}
         names = {query.name: query.by_name() for query in self._queries}
-        if self._ids == "positions":
-            queries = self._numbered_queries()
-            first = self._first_document(queries)
-            names = {
-                query.name: names_by_number(query.candidates, first) for query in self._queries
-            }
 
         def find(row: Row) -> tuple[str, str] | None:
-            query = queries.get(row.item[0])
-            candidate = query and names[query.name].get(_plain(row.item[1], self._ids))
-            return (query.name, candidate) if query and candidate else None
+            query, document = row.item
+            candidate = names.get(query, {}).get(document)
+            return (queries[query].name, candidate) if candidate else None
 
         return find
 
-    def _numbered_queries(self) -> dict[str, _Query]:
-        """The queries by the names or numbers that the outputs have for them."""
-        asked = {row.item[0] for row in self._outputs.rows}
-        by_name = {query.name: query for query in self._queries}
-        if asked <= by_name.keys():
-            return by_name
-        numbers = {number_of(name) for name in asked}
-        if None in numbers:
-            return by_name  # those that are unknown are named one by one
-        counted = [n for n in numbers if n is not None]
-        for queries in (self._queries, [query for query in self._queries if query.documents]):
-            for first in (0, 1):
-                if min(counted) == first and max(counted) == len(queries) - 1 + first:
-                    return {str(n): query for n, query in enumerate(queries, start=first)}
+    def _of_positions(self) -> _Find:
+        places: dict[str, set[int]] = {}
+        for row in self._outputs.rows:
+            number = number_of(row.item[1])
+            places.setdefault(row.item[0], set()).update([] if number is None else [number])
+        queries = self._numbered_queries(places)
+        by_length: dict[int, set[int]] = {}
+        for name, found in places.items():
+            if name in queries:
+                by_length.setdefault(len(queries[name].candidates), set()).update(found)
+        first = self._first(by_length) or 0
+
+        def find(row: Row) -> tuple[str, str] | None:
+            query, number = queries.get(row.item[0]), number_of(row.item[1])
+            if query is None or number is None or not 0 <= number - first < len(query.candidates):
+                return None
+            return query.name, query.candidates[number - first]
+
+        return find
+
+    def _numbered_queries(self, places: Mapping[str, Collection[int]]) -> Mapping[str, _Query]:
+        """The queries by the names or numbers that the outputs have for them.
+
+        Names may be numbers themselves. The reading counts that gives every query a list of the
+        length that the outputs have for it.
+
+        Args:
+            places: The numbers of the documents of each query, as the outputs have them.
+        """
+        readings = [reading for reading in self._readings() if places.keys() <= reading.keys()]
+        whole = [
+            reading
+            for reading in readings
+            if all(len(reading[q].candidates) == len(found) for q, found in places.items())
+        ]
+        found = {tuple(reading[q].name for q in places): reading for reading in whole or readings}
+        if len(found) > 1:
+            raise DataError(
+                f"{self._outputs.origin}: its numbers of queries could mean their names in the "
+                "dataset or their places. Use the dataset's own identifiers."
+            )
+        if found:
+            return next(iter(found.values()))
+        n_kept = sum(bool(query.documents) for query in self._queries)
         raise DataError(
-            f"{self._outputs.origin}: its queries are numbered from {min(counted)} to "
-            f"{max(counted)}, and there are {len(self._queries)} in the data, of which "
-            f"{sum(bool(query.documents) for query in self._queries)} count. Number all of either, "
-            "or use the dataset's own identifiers."
+            f"{self._outputs.origin}: {len(places):,} queries are neither the dataset's own names "
+            f"nor numbered without a gap. There are {len(self._queries):,} in the data, of which "
+            f"{n_kept:,} count. Number all of either from 0 or from 1, or use the dataset's names."
         )
 
-    def _first_document(self, queries: Mapping[str, _Query]) -> int:
-        numbers: dict[int, set[int]] = {}
-        for row in self._outputs.rows:
-            query, number = queries.get(row.item[0]), number_of(row.item[1])
-            if query and number is not None:
-                numbers.setdefault(len(query.candidates), set()).add(number)
-        return self._first(numbers) or 0
+    def _readings(self) -> Iterator[Mapping[str, _Query]]:
+        """What the outputs may call the queries; running numbers must have both ends."""
+        yield {query.name: query for query in self._queries}
+        asked = {row.item[0] for row in self._outputs.rows}
+        for queries in (self._queries, [query for query in self._queries if query.documents]):
+            for first in (0, 1):
+                if {str(first), str(len(queries) - 1 + first)} <= asked:
+                    yield {str(n): query for n, query in enumerate(queries, start=first)}
 
-    def _first(self, numbers: Mapping[int, Sequence[int] | set[int]]) -> int | None:
+    def _first(self, numbers: Mapping[int, Collection[int]]) -> int | None:
         try:
             return first_number(numbers)
         except DataError as error:
             raise DataError(f"{self._outputs.origin}: {error}") from None
-
-
-def _plain(name: str, ids: Ids) -> str:
-    """An identifier as it is looked up: ``007`` is the number 7."""
-    number = number_of(name) if ids == "positions" else None
-    return name if number is None else str(number)
 
 
 def _below(scores: Sequence[float]) -> float:

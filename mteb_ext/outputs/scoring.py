@@ -29,14 +29,12 @@ from mteb_ext.plugin.lookup import find_task, paper_task
 from mteb_ext.protocol import protocol_version
 from mteb_ext.running.stamp import hardware, libraries
 from mteb_ext.running.store import Store
-from mteb_ext.verification.rescoring import headline_interval, rescore
+from mteb_ext.verification.rescoring import N_MISSING, headline_interval, rescore
 
 if TYPE_CHECKING:
     from mteb.models import ModelMeta
     from mteb.results import TaskResult
 
-N_MISSING = "n_missing"
-"""The result key of the number of candidates that had no score and got the lowest one."""
 _NAME = re.compile(r"[\w.\-]*\w[\w.\-]*/[\w.\-]*\w[\w.\-]*")
 _REVISION = re.compile(r"[\w.\-]*\w[\w.\-]*")
 _DIGITS = 16  # of a digest that serves as a revision

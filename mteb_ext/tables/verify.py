@@ -14,13 +14,20 @@ from mteb_ext.verification.findings import Verdict
 if TYPE_CHECKING:
     from mteb_ext.verification.findings import VerifyReport
 
+_SUPPLIED = (
+    "supplied: verified, the scores follow from the supplied outputs. Nothing shows which system "
+    "made them."
+)
+
 
 def verify_tables(report: VerifyReport) -> Iterator[Table]:
     """The tables: every result with its verdict, the findings, and what mteb would not take."""
     verdicts = [(*key, verdict) for key, verdict in report.verdicts.items()]
     counts = Counter(report.verdicts.values())
-    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in get_args(Verdict))
-    yield Table("Results", ("model", "revision", "task", "verdict"), verdicts, [f"{summary}."])
+    shown = [name for name in get_args(Verdict) if counts[name] or name != "supplied"]
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in shown)
+    notes = [f"{summary}.", *([_SUPPLIED] if counts["supplied"] else [])]
+    yield Table("Results", ("model", "revision", "task", "verdict"), verdicts, notes)
     findings = [*_finding_rows(report)]
     if findings:
         columns = ("level", "code", "file", "what was found, and what to do")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Level = Literal["error", "warning", "note", "submission"]
-Verdict = Literal["verified", "unverified", "failed"]
+Verdict = Literal["verified", "supplied", "unverified", "failed"]
 
 CODES: Mapping[Level, frozenset[str]] = {
     "error": frozenset(
@@ -91,8 +91,9 @@ class VerifyReport:
     Attributes:
         findings: The findings: errors first, and by file.
         verdicts: By model, revision and task: ``verified`` (every score was computed again, from
-            the kept predictions and the paper's data, and is right), ``failed`` (something is
-            wrong), or ``unverified`` (neither could be shown, as of tasks of mteb's own).
+            the kept predictions and the paper's data, and is right), ``supplied`` (so is every
+            score, from outputs that were made elsewhere), ``failed`` (something is wrong), or
+            ``unverified`` (neither could be shown, as of tasks of mteb's own).
     """
 
     findings: Sequence[Finding]
@@ -104,14 +105,18 @@ class VerifyReport:
         return any(finding.level == "error" for finding in self.findings)
 
 
-def verdict(findings: Collection[Finding], *, recomputed: bool) -> Verdict:
+def verdict(findings: Collection[Finding], *, recomputed: bool, supplied: bool) -> Verdict:
     """What the findings about a result come to.
 
     Args:
         findings: The findings.
         recomputed: Whether all its scores were computed again.
+        supplied: Whether they are scores of outputs that were made elsewhere, which is all that is
+            then shown: not which system made them.
     """
     if any(f.level == "error" and f.code not in UNPROVEN for f in findings):
         return "failed"
     proven = recomputed and not any(f.code in UNPROVEN for f in findings)
-    return "verified" if proven else "unverified"
+    if not proven:
+        return "unverified"
+    return "supplied" if supplied else "verified"

@@ -80,9 +80,18 @@ class FoundResult:
         """A finding about it, or about a file that belongs to it."""
         return Finding(code, file or self.file.path, *self.key, reason, remedy)
 
+    @property
+    def supplied(self) -> bool:
+        """Whether its scores are of outputs that were made elsewhere."""
+        return self.stamp is not None and self.stamp.supplied is not None
+
     @cached_property
     def run_again(self) -> str:
         """The command that makes it anew."""
+        if self.stamp and self.stamp.supplied is not None:
+            files = [file.name for file in self.stamp.supplied]
+            words = ["mteb-ext", "score", *files, "-t", self.file.task, "--name", self.name]
+            return f"Score the outputs again: {shlex.join(words)}"
         given = self.stamp.model.get("model") if self.stamp else None
         words = ["mteb-ext", "run", "-m", given if isinstance(given, str) else self.name]
         words += ["-t", self.file.task, "--overwrite-strategy", "always"]

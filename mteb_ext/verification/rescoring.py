@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 TOLERANCE = 0.5e-6 + 1e-9  # of scores that mteb rounds to six decimals when it writes them
 HEADLINE_INTERVAL = ("headline_ci95_low", "headline_ci95_high")
 """Keys of the interval of a mean over subsets, in one subset's entry."""
+N_MISSING = "n_missing"
+"""The result key of how many candidates had no score in supplied outputs, and got the lowest."""
 _SHOWN = 3  # of scores that differ
 _SIMILARITIES = ("cosine_scores", "similarity_scores")
 
@@ -242,7 +244,8 @@ class Recomputation:
                 "or the predictions were changed.",
                 result.run_again,
             )
-        if unknown := sorted(set(stated) - set(expected) - set(HEADLINE_INTERVAL)):
+        others = {*expected, *HEADLINE_INTERVAL, *((N_MISSING,) if result.supplied else ())}
+        if unknown := sorted(set(stated) - others):
             reason = f"{', '.join(unknown)} of {where} is no score of the task."
             yield result.finding("unknown-score", reason, result.run_again)
         if missing := sorted(set(expected) - set(entry)):

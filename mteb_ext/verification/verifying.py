@@ -73,6 +73,7 @@ def _verdicts(
         key: verdict(
             by_result.get(key, ()),
             recomputed=all(result.file.path in recomputed for result in results.get(key, ())),
+            supplied=any(result.supplied for result in results.get(key, ())),
         )
         for key in sorted({*results, *by_result})
     }
