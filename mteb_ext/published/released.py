@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from mteb_ext.errors import DataError
-from mteb_ext.published.beside import compare_as_printed
+from mteb_ext.published.standing import compare_as_printed
 from mteb_ext.published.tables import published_rows
-from mteb_ext.published.variants import Scores
+from mteb_ext.published.variants import VARIANTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,18 @@ class Release:
     variant: str
     ids: Literal["names", "positions"] = "names"
 
-    def check(self, scores: Scores) -> None:
+    def check(self, entries: Iterable[Mapping[str, Any]]) -> None:
         """See that the published figures come out.
 
         Args:
-            scores: What came out, by subset and metric, on the 0-1 scale.
+            entries: What came out: result keys with their values, one mapping a subset.
 
         Raises:
             DataError: If one of them is not the printed one, at the digits of the print; or the
                 tables have no figure of the system.
         """
+        by_subset = {entry["hf_subset"]: entry for entry in entries}
+        measures = VARIANTS[self.variant].measures
         printed = [
             row
             for row in published_rows()
@@ -59,7 +61,7 @@ class Release:
         wrong = [
             f"{row['metric']} is {row['printed']} in print and comes out as {ours:.6f}"
             for row in printed
-            for ours in [scores[row["subset"], row["metric"]]]
+            for ours in [by_subset[row["subset"]][str(measures[row["metric"]])]]
             if compare_as_printed(ours, row["value"], row["decimals"])
         ]
         if wrong or not printed:
