@@ -232,8 +232,8 @@ def test_files_that_are_not_read(tmp_path):
     assert refused(tmp_path / "f") == (
         " cannot be read: No such file or directory. Name another file."
     )
-    assert refused(write(tmp_path / "e", "")) == " is empty"
-    assert refused(write(tmp_path / "w", " \n")).startswith(" holds nothing but white space")
+    assert refused(write(tmp_path / "e", "")) == " is empty. Name the file with the scores."
+    assert refused(write(tmp_path / "w", " \n")).startswith(" is empty")
     assert refused(write(tmp_path / "u", "1".encode("utf-16"))).startswith(" is UTF-16 text")
     assert "not a readable UTF-8 file" in refused(write(tmp_path / "l", "é".encode("latin-1")))
     assert "line 2: a NUL character" in refused(write(tmp_path / "n", "1\n\0"))
@@ -671,7 +671,10 @@ def test_a_scored_system_is_one_like_any_other(tmp_path, capsys):
 def test_a_changed_score_is_found_and_cut_runs_are_verified(tmp_path):
     given = write(tmp_path / "f.run", run_lines(queries=(0, 1, 3, 4)))
     mteb_ext.score(QUESTIONS, given, name="a/b", missing="lowest", output_folder=tmp_path)
-    assert list(mteb_ext.verify_results(tmp_path).verdicts.values()) == ["supplied"]
+    report = mteb_ext.verify_results(tmp_path)
+    assert list(report.verdicts.values()) == ["supplied"]
+    [note] = [f for f in report.findings if f.level == "note"]
+    assert (note.code, note.reason[:12]) == ("cut-outputs", "4 candidates")
     [path] = tmp_path.glob("results/*/*/MadeUpQuestions.json")
     content = json.loads(path.read_text())
     content["scores"]["test"][0]["map"] = content["scores"]["test"][0]["main_score"] = 0.9

@@ -34,9 +34,9 @@ def read_text(path: Path) -> Text:
             ) from error
     if content.startswith(_UTF16):
         raise DataError(f"{path} is UTF-16 text. Save it as UTF-8.")
+    if not content.strip():
+        raise DataError(f"{path} is empty. Name the file with the scores.")
     text = decoded(content, path)
-    if not text.strip():
-        raise DataError(f"{path} holds nothing but white space. Name the file with the scores.")
     return Text(str(path), text)
 
 

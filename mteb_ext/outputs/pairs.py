@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mteb_ext.bases import PaperSTS
 
-_COMPLETE = "Give one score for every row."
+_COMPLETE = "Give one score for every row, in the order of the task."
 
 
 @dataclass(frozen=True)

@@ -111,16 +111,16 @@ def _queries(task: PaperRanking, split: str) -> list[_Query]:
 
 def _remedy(queries: Sequence[_Query], outputs: Outputs, ids: Ids) -> str:
     if outputs.kind == "rows":
-        return "Give one score for every candidate."
+        return "Give one score for every candidate, in the order of the data."
     known = next(query for query in queries if query.candidates)
     if ids == "positions":
         return (
-            "With --ids positions a document is its place in its query's list, and a query its "
-            "name or its place, both counted from 0 or from 1."
+            "Score each candidate once. With --ids positions a document is its place in its "
+            "query's list, and a query its name or its place, both counted from 0 or from 1."
         )
     return (
-        f"The dataset's identifiers look like {known.name} and {known.candidates[0]}. For running "
-        "numbers say --ids positions."
+        f"Score each candidate once. The dataset's identifiers look like {known.name} and "
+        f"{known.candidates[0]}. For running numbers say --ids positions."
     )
 
 

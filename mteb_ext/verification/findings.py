@@ -32,7 +32,7 @@ CODES: Mapping[Level, frozenset[str]] = {
     ),
     "note": frozenset(
         {
-            *("no-stamp", "other-versions", "other-model-revision"),
+            *("no-stamp", "other-versions", "other-model-revision", "cut-outputs"),
             *("stray-predictions", "stray-stamp", "other-json"),
         }
     ),

@@ -24,7 +24,7 @@ from mteb_ext.verification.inventory import (
     is_ours,
 )
 from mteb_ext.verification.repository_rules import rule_findings
-from mteb_ext.verification.rescoring import Data, Recomputation, changed_predictions
+from mteb_ext.verification.rescoring import N_MISSING, Data, Recomputation, changed_predictions
 
 if TYPE_CHECKING:
     from mteb_ext.bases import PaperTask
@@ -119,6 +119,7 @@ class _Checks:
                 yield from _model_revision(result)
                 if is_ours(result.task):
                     yield from _protocol(result)
+                    yield from _cut(result)
                     yield from self._scores(result, data)
                 else:
                     yield from _form(result)
@@ -271,6 +272,18 @@ def _protocol(result: FoundResult) -> Iterator[Finding]:
             reason = f"the task has no {split}, {unknown[0]}."
             yield result.finding("unknown-subset", reason, result.run_again)
     yield from _languages(result, task)
+
+
+def _cut(result: FoundResult) -> Iterator[Finding]:
+    """Whether supplied outputs lacked scores, which were then the lowest."""
+    for split, subset, entry in entries(result.file):
+        if result.supplied and N_MISSING in entry:
+            yield result.finding(
+                "cut-outputs",
+                f"{brief(entry[N_MISSING]).removesuffix('.0')} candidates had no score in the "
+                f"supplied outputs, and stand below all others ({split}, {subset}).",
+                "Nothing has to be done. A system that scores every candidate has no such note.",
+            )
 
 
 def _languages(result: FoundResult, task: PaperTask) -> Iterator[Finding]:
