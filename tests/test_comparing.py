@@ -117,8 +117,10 @@ def test_scores_and_differences_of_a_mean_over_subsets(predictions):
         assert row.value == pytest.approx(np.mean(correlations))
         assert (row.n, row.subsets, row.all_subsets, row.headline) == (48, 6, 6, True)
     tests = compared.pairs.groupby("subset")["test"].agg(set).to_dict()
-    assert tests.pop("") == {"Wald test of the difference"}
-    assert tests == {track: {"Williams' test"} for track in TRACKS}
+    assert tests == {track: {"bootstrap-t of the difference"} for track in ("", *TRACKS)}
+    beside = compared.pairs.set_index("subset")["p_williams"]
+    assert beside[""].isna().all()
+    assert beside.drop("").notna().all()
     assert compared.pairs[["wins", "ties", "losses"]].isna().all(axis=None)
     assert not compared.pairs[compared.pairs["subset"] != ""]["headline"].any()
 
@@ -246,9 +248,9 @@ def test_another_metric(predictions, caplog):
         compare_runs([predictions], metric="accuracy")
 
 
-def test_spearman_is_tested_by_wald(predictions):
+def test_williams_test_is_of_pearson_alone(predictions):
     pairs = compare_runs([predictions], ["STS17SemEval.sample"], metric="spearman").pairs
-    assert set(pairs["test"]) == {"Wald test of the difference"}
+    assert pairs["p_williams"].isna().all()
 
 
 def test_a_model_without_a_correlation_is_named(predictions):
@@ -351,7 +353,7 @@ def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
         f"{row.resolvable:.4f}",
     ]
     assert "18 more on single subsets" in shown
-    assert "max-T" in shown
+    assert "step-down" in shown
     assert "WikiQA.sample sample (sample)" in shown
 
 
@@ -399,7 +401,7 @@ def test_latex(hostile):
     (other,) = [line for line in lines if line.startswith("b")]
     assert other.startswith(r"b\textbackslash{}x1b[1m` & $-$")  # its score is below 0
     (text,) = [line for line in lines if line.startswith(r"\caption")]
-    assert "Wald test of the difference (cosine\\_spearman)" in text
+    assert "bootstrap-t of the difference (cosine\\_spearman)" in text
     assert "5\\% level" in text
     assert "StockSTS mteb's (1)" in text
     assert "Bold: significantly better" in text

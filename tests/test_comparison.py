@@ -94,19 +94,48 @@ class TestMeans:
             ]
 
         drawn = [statistics(signs) for signs in itertools.product((1, -1), repeat=5)]
-        observed = statistics([1] * 5)
+
+        def own_p(row, k):
+            return np.mean([other[k] >= row[k] - 1e-9 for other in drawn])
+
+        p_of = [[own_p(row, k) for k in range(len(pairs))] for row in drawn]
+        own = p_of[0]  # the first signs leave the values as they are
         adjusted, so_far = {}, 0.0
-        in_play = sorted(range(len(pairs)), key=lambda k: -observed[k])
+        in_play = sorted(range(len(pairs)), key=lambda k: own[k])
         while in_play:
             k = in_play[0]
-            largest = [max(row[k] for k in in_play) for row in drawn]
-            so_far = max(so_far, np.mean([value >= observed[k] - 1e-9 for value in largest]))
+            smallest = [min(row[k] for k in in_play) for row in p_of]
+            so_far = max(so_far, np.mean([value <= own[k] + 1e-9 for value in smallest]))
             adjusted[pairs[in_play.pop(0)]] = so_far
-        for c in compare_means_of(np.array(tenths) / 10):
-            k = pairs.index((c.first, c.second))
-            own = np.mean([row[k] >= observed[k] - 1e-9 for row in drawn])
-            assert c.p == pytest.approx(own, abs=1e-12)
+        comparisons = compare_means_of(np.array(tenths) / 10)
+        for c in comparisons:
+            assert c.p == pytest.approx(own[pairs.index((c.first, c.second))], abs=1e-12)
             assert c.p_adjusted == pytest.approx(adjusted[c.first, c.second], abs=1e-12)
+        bounds = holm([c.p for c in comparisons])
+        assert all(c.p_adjusted <= b + 1e-12 for c, b in zip(comparisons, bounds, strict=True))
+
+    def test_a_near_copy_is_not_drowned_by_the_others(self):
+        # 8 queries won, 235 tied, none lost: p is 2 / 2**8. Its sums have a lighter tail than those
+        # of models that differ everywhere; against their largest, max-T, it would stand no chance.
+        random = np.random.default_rng(0)
+        values = random.random((9, 243))
+        values[8] = values[0]
+        values[8, :8] += random.uniform(0.01, 0.4, 8)
+        comparisons = compare_means_of(values)
+        near = by_pair(comparisons)[0, 8]
+        assert (near.wins, near.ties, near.losses) == (0, 235, 8)
+        assert near.p == pytest.approx(2 / 2**8, rel=0.1)
+        bounds = dict(zip(by_pair(comparisons), holm([c.p for c in comparisons]), strict=True))
+        assert near.p_adjusted <= bounds[0, 8]
+        assert near.sparse
+        assert sum(c.sparse for c in comparisons) == 1
+
+    def test_resolvable_after_the_correction(self):
+        values = average_precisions(60, 6)
+        comparisons = compare_means_of(values)
+        assert all(c.resolvable_adjusted > c.resolvable for c in comparisons)
+        [alone] = compare_means_of(values[:2])  # a family of one is corrected for nothing
+        assert alone.resolvable_adjusted == pytest.approx(alone.resolvable, rel=0.02)
 
     def test_random_signs_approach_the_exact_values(self, monkeypatch):
         values = average_precisions(12, 4)
@@ -173,9 +202,9 @@ class TestMeans:
 
 
 class TestCorrelations:
-    @BOTH
-    def test_the_interval_against_the_jackknife(self, method):
-        subsets = [scored(150, seed=1), scored(250, seed=2)]
+    @pytest.mark.parametrize(("method", "rel"), [("pearson", 1e-9), ("spearman", 0.05)])
+    def test_the_standard_error_against_the_jackknife(self, method, rel):
+        subsets = [scored(40, seed=1), scored(60, seed=2)]
         variance, difference = 0.0, 0.0
         for gold, (a, b, _) in subsets:
             n = gold.size
@@ -188,42 +217,67 @@ class TestCorrelations:
             difference += (SCIPY[method](a, gold) - SCIPY[method](b, gold)) / 2
         c = compare_correlations_of(subsets, method)[0]
         assert c.difference == pytest.approx(difference, abs=1e-12)
-        error = math.sqrt(variance)
-        assert (c.high - c.low) / 2 == pytest.approx(stats.t.ppf(0.975, 398) * error, rel=0.02)
+        assert c.error == pytest.approx(math.sqrt(variance), rel=rel)
         assert (c.high + c.low) / 2 == pytest.approx(difference, abs=1e-12)
-        assert c.p == pytest.approx(2 * stats.t.sf(abs(difference) / error, 398), rel=0.1)
-        quantiles = stats.t.ppf(0.975, 398) + stats.t.ppf(0.8, 398)
-        assert c.resolvable == pytest.approx(quantiles * error, rel=0.02)
+        assert c.freedom == 98
+        # On these scores, which are nearly normal, Student's distribution is near the resampled.
+        assert c.p == pytest.approx(2 * stats.t.sf(abs(difference) / c.error, 98), abs=0.02)
+        assert (c.high - c.low) / 2 == pytest.approx(stats.t.ppf(0.975, 98) * c.error, rel=0.08)
+        quantiles = stats.t.ppf(0.975, 98) + stats.t.ppf(0.8, 98)
+        assert c.resolvable == pytest.approx(quantiles * c.error, rel=0.08)
+        assert c.resolvable_adjusted > c.resolvable
         assert (c.wins, c.ties, c.losses) == (None, None, None)
 
-    def test_pearson_on_one_subset_is_williams_test(self):
+    def test_williams_test_stands_beside(self):
         gold, scores = scored(80)
         for c in compare_correlations_of([(gold, scores)], "pearson"):
             a, b = scores[c.first], scores[c.second]
             three = (np.corrcoef(pair)[0, 1] for pair in ((gold, a), (gold, b), (a, b)))
-            assert c.p == pytest.approx(williams_test(*three, 80).p_value, rel=1e-9)
+            assert c.p_williams == pytest.approx(williams_test(*three, 80).p_value, rel=1e-9)
+            assert c.p != c.p_williams
+        for subsets, method in (([(gold, scores)] * 2, "pearson"), ([(gold, scores)], "spearman")):
+            found = compare_correlations_of(subsets, method)
+            assert {c.p_williams for c in found} == {None}
 
+    @pytest.mark.parametrize("level", [0.05, 0.01, 0.2])
     @pytest.mark.parametrize(("method", "n_subsets"), [("spearman", 1), ("pearson", 2)])
-    def test_elsewhere_p_and_interval_are_of_one_standard_error(self, method, n_subsets):
-        subsets = [scored(80, seed=seed) for seed in range(n_subsets)]
-        freedom = 80 * n_subsets - n_subsets
-        for c in compare_correlations_of(subsets, method):
-            error = (c.high - c.low) / 2 / stats.t.ppf(0.975, freedom)
-            expected = 2 * stats.t.sf(abs(c.difference) / error, freedom)
-            assert c.p == pytest.approx(expected, rel=1e-9)
+    def test_p_and_interval_say_the_same(self, method, n_subsets, level):
+        subsets = [scored(80, n_models=8, seed=seed) for seed in range(n_subsets)]
+        found = compare_correlations_of(subsets, method, level=level)
+        assert {c.p <= level for c in found} == {True, False}
+        for c in found:
+            assert (c.p <= level) == (c.low > 0 or c.high < 0)
+
+    def test_resampled_statistics_against_plain_loops(self, monkeypatch):
+        monkeypatch.setattr(comparison, "_RESAMPLES", 50)
+        monkeypatch.setattr(comparison, "_FEWEST", 50)
+        subsets = [scored(12, n_models=2, seed=seed) for seed in (1, 2)]
+        _, influences = comparison.influences_of(subsets, "pearson")
+        pairs, order = comparison._Pairs.of(2, None), np.arange(2)
+        found = comparison._resampled(influences, pairs, order, 0)
+        random = np.random.default_rng(0)
+        drawn = [random.integers(12, size=(50, 12)) for _ in subsets]
+        for b in range(50):
+            mean = variance = 0.0
+            for rows, u in zip(drawn, influences, strict=True):
+                # Back to influences whose mean is the difference: each is n times its share.
+                d = (u[0] - u[1])[rows[b]] * math.sqrt(12 * 11)
+                mean += d.mean()
+                variance += d.var(ddof=0) / 11
+            assert found[b, 0] == pytest.approx(abs(mean) / math.sqrt(variance), rel=1e-9)
 
     def test_adjusted_p_against_the_studentized_range(self):
         # Of models whose errors are alike and independent the largest difference has Tukey's
         # distribution: p is that of the range of k normal variables.
         random = np.random.default_rng(4)
-        gold = random.standard_normal(20_000)
-        scores = gold + random.standard_normal((4, 20_000))
+        gold = random.standard_normal(1500)
+        scores = gold + random.standard_normal((4, 1500))
         comparisons = compare_correlations_of([(gold, scores)], "pearson")
         smallest = min(comparisons, key=lambda c: c.p)
         z = stats.norm.isf(smallest.p / 2)
         expected = stats.studentized_range.sf(z * math.sqrt(2), 4, 1e6)
         assert 0.1 < expected < 0.9
-        assert smallest.p_adjusted == pytest.approx(expected, abs=0.01)
+        assert smallest.p_adjusted == pytest.approx(expected, abs=0.03)
 
     @BOTH
     def test_adjusted_between_none_and_holm(self, method):
@@ -232,16 +286,34 @@ class TestCorrelations:
         p = np.array([c.p for c in comparisons])
         adjusted = np.array([c.p_adjusted for c in comparisons])
         assert (p <= adjusted).all()
-        assert (adjusted <= holm(p)).all()
-        assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
+        assert (adjusted <= holm(p) + 0.01).all()
+        assert (np.diff(adjusted[np.argsort(p)]) >= -0.02).all()
         assert (adjusted < holm(p) - 0.02).any()
 
-    def test_the_draws_run_out_and_holm_stands(self):
-        gold, scores = scored(3000, n_models=3)
-        scores[2] = np.random.default_rng(6).standard_normal(3000)
-        comparisons = by_pair(compare_correlations_of([(gold, scores)], "spearman"))
-        assert comparisons[0, 2].p < 1e-100
-        assert comparisons[0, 2].p < comparisons[0, 2].p_adjusted <= 3 * comparisons[0, 2].p
+    def test_p_is_never_zero(self):
+        gold, scores = scored(300, n_models=3)
+        scores[2] = np.random.default_rng(6).standard_normal(300)
+        c = by_pair(compare_correlations_of([(gold, scores)], "spearman"))[0, 2]
+        assert c.p == c.p_adjusted == pytest.approx(1 / (comparison._RESAMPLES + 1))
+
+    @BOTH
+    def test_models_that_differ_on_few_pairs_have_an_exact_p(self, method):
+        gold, (a, *_) = scored(30)
+        b = a.copy()
+        b[[3, 11, 20]] += [2.0, -1.5, 1.0]
+        x, y = (stats.zscore(stats.rankdata(v) if method == "spearman" else v) for v in (a, b))
+        differences = []
+        for swapped in itertools.product((False, True), repeat=3):
+            first, second = x.copy(), y.copy()
+            for i, swap in zip((3, 11, 20), swapped, strict=True):
+                if swap:
+                    first[i], second[i] = y[i], x[i]
+            differences.append(SCIPY[method](first, gold) - SCIPY[method](second, gold))
+        expected = np.mean(np.abs(differences) >= abs(differences[0]) - 1e-9)
+        [c] = compare_correlations_of([(gold, [a, b])], method)
+        assert (c.differing, c.sparse) == (3, True)
+        assert c.p == pytest.approx(expected, abs=1e-12)
+        assert c.p_adjusted >= c.p
 
     @BOTH
     def test_a_rescaled_copy_does_not_differ(self, method):
@@ -255,13 +327,13 @@ class TestCorrelations:
 
     @BOTH
     def test_a_perfect_model_and_its_reverse(self, method):
-        # Not even the sign of the first model's scores is like the second's: Williams' test is
-        # undefined, and there is no spread.
+        # There is no spread, and Williams' test is undefined.
         gold = np.arange(20.0)
         [c] = compare_correlations_of([(gold, [gold, -gold])], method)
         assert c.difference == pytest.approx(2)
         assert (c.low, c.high) == pytest.approx((2, 2))
-        assert 0 < c.p <= c.p_adjusted < 1e-4
+        assert 0 < c.p <= c.p_adjusted <= 1e-4
+        assert c.p_williams is None
 
     @BOTH
     def test_the_order_of_models_and_rows_does_not_matter(self, method):
@@ -302,7 +374,8 @@ def display(scores, differing, names=None):
     """Letters of models of which some pairs, by index, differ."""
     pairs = itertools.combinations(range(len(scores)), 2)
     comparisons = [
-        Comparison(i, j, 0, 0, 0, 0.01, 0.05 if {i, j} in differing else 0.051, 0) for i, j in pairs
+        Comparison(i, j, 0, 0, 0, 0.01, 0.05 if {i, j} in differing else 0.051, 0, 0, 0, 9, 20)
+        for i, j in pairs
     ]
     return letters(scores, names or [f"{i:03d}" for i in range(len(scores))], comparisons)
 

@@ -39,8 +39,7 @@ logger = logging.getLogger(__name__)
 LEVEL = 0.05
 
 RANDOMISATION = "paired randomisation test over queries"
-WILLIAMS = "Williams' test"
-WALD = "Wald test of the difference"
+RESAMPLING = "bootstrap-t of the difference"
 
 _TEST_SET = (
     *("task", "split", "subset", "metric", "n", "unit", "subsets", "all_subsets"),
@@ -50,14 +49,16 @@ SCORE_COLUMNS = (*_TEST_SET, "run", "value", "letters", "best", "beside_baseline
 PAIR_COLUMNS = (
     *_TEST_SET,
     *("first", "second", "first_value", "second_value", "difference", "low", "high"),
-    *("wins", "ties", "losses", "test", "p", "p_adjusted", "significant", "resolvable"),
+    *("wins", "ties", "losses", "differing", "sparse", "test", "p", "p_adjusted", "significant"),
+    *("resolvable", "resolvable_adjusted", "p_williams"),
 )
 GROUP_COLUMNS = (
     *("task", "split", "metric", "model", "runs", "mean", "sd", "lowest", "highest"),
     *("run", "value", "chosen_by"),
 )
 _OF_COMPARISON = (
-    *("difference", "low", "high", "wins", "ties", "losses", "p", "p_adjusted", "resolvable"),
+    *("difference", "low", "high", "wins", "ties", "losses", "differing", "sparse"),
+    *("p", "p_adjusted", "resolvable", "resolvable_adjusted", "p_williams"),
 )
 _DEV = ("dev", "validation")
 
@@ -205,10 +206,7 @@ class _TestSet:
     @property
     def test(self) -> str:
         """The name of the test that `compared` does."""
-        if not self.of_pairs:
-            return RANDOMISATION
-        is_pearson = self.measure.coefficient == "pearson"
-        return WILLIAMS if is_pearson and len(self.cells) == 1 else WALD
+        return RESAMPLING if self.of_pairs else RANDOMISATION
 
     def of_runs(self, runs: Collection[str]) -> _TestSet:
         """The same of some of the runs."""

@@ -73,7 +73,7 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
     )
     return [
         f"Tests: {tests}. Two-sided, at the 5% level, corrected on each test set for {family} "
-        "(max-T).",
+        "(step-down resampling).",
         marks,
         f"Data: {'; '.join(data)}.",
         *compared.remarks,
