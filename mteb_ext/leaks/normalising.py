@@ -12,14 +12,26 @@ import unicodedata
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_IDEOGRAPHS = re.compile(
-    "([\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
+_IDEOGRAPH = re.compile(
+    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_LAST_MARK = 0x1FFFF  # marks of the supplementary planes end before; the next are ideographs
-_SPACE = 32
+
+
+class _Spacing(dict[int, str]):
+    """What becomes of each character, by its code: worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        # Marks stay: they are vowels in many scripts.
+        kept = char if unicodedata.category(char)[0] in "LMN" else " "
+        return self.setdefault(code, f" {kept} " if _IDEOGRAPH.match(kept) else kept)
+
+
+_SPACING = _Spacing()
 
 
 def words(text: str) -> list[str]:
@@ -29,18 +41,11 @@ def words(text: str) -> list[str]:
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
     folded = unicodedata.normalize("NFKC", folded)  # folding may take a character apart
-    return _IDEOGRAPHS.sub(r" \1 ", _separators().sub(" ", folded)).split()
-
-
-@cache
-def _separators() -> re.Pattern[str]:
-    """What is no letter, digit or mark. Marks are vowels in many scripts; ``isalnum`` has none."""
-    marks = [chr(code) for code in range(_LAST_MARK) if unicodedata.category(chr(code))[0] == "M"]
-    return re.compile(f"(?:[^\\w{''.join(marks)}]|_)+")
+    return folded.translate(_SPACING).split()
 
 
 def spaced(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """The words of each text, with white space between them.
+    """The words of each text, with spaces between them.
 
     Args:
         texts: Texts, none of them null.
@@ -60,7 +65,7 @@ def spaced(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 
 
 @cache
-def _ascii_table() -> np.ndarray:
+def _ascii_table() -> npt.NDArray[np.uint8]:
     """(256,) what becomes of each byte: a space where `words` drops it; not ASCII stays."""
     ascii_bytes = [(words(chr(byte)) or [" "])[0] for byte in range(128)]
     return np.array([*map(ord, ascii_bytes), *range(128, 256)], np.uint8)
@@ -68,12 +73,4 @@ def _ascii_table() -> np.ndarray:
 
 def keys(spaced_texts: pa.LargeStringArray) -> pa.LargeStringArray:
     """The texts of `spaced` without their spaces: equal for texts that count as equal."""
-    count = len(spaced_texts)
-    offsets = np.frombuffer(spaced_texts.buffers()[1], np.int64)
-    offsets = offsets[spaced_texts.offset : spaced_texts.offset + count + 1]
-    data = np.frombuffer(spaced_texts.buffers()[2] or b"", np.uint8)[: offsets[-1]]
-    kept = data != _SPACE
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return pa.LargeStringArray.from_buffers(
-        count, pa.py_buffer(before[offsets]), pa.py_buffer(data[kept])
-    )
+    return pc.replace_substring(spaced_texts, " ", "")
