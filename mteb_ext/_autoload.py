@@ -118,7 +118,7 @@ def _fill(just_run: ModuleType | None = None) -> None:
 def _fill_what_has_run(just_run: ModuleType | None) -> None:
     filled = None
     while (names := [name for name in _WATCHED if _has_run(name, just_run)]) != filled:
-        if names and not _supports(_version()):
+        if names and not _supports(mteb_version()):
             raise RuntimeError("this mteb is outside the supported range")
 
         from mteb_ext.plugin import registries
@@ -133,10 +133,11 @@ def _has_run(name: str, just_run: ModuleType | None) -> bool:
     return spec is not None and (module is just_run or not getattr(spec, "_initializing", False))
 
 
-def _version() -> str:
+def mteb_version() -> str:
+    """The version of mteb, which need not have been imported."""
     from importlib.metadata import PackageNotFoundError, version
 
-    known = getattr(sys.modules["mteb"], "__version__", None)  # the last that mteb sets
+    known = getattr(sys.modules.get("mteb"), "__version__", None)  # the last that mteb sets
     for name in ("mteb", "mteb-core"):  # two distributions of one package
         try:
             known = known or version(name)
@@ -160,7 +161,7 @@ def _warn(error: BaseException) -> None:
         import warnings
 
         sentence += (
-            f" (mteb {_version()}; supported: mteb{SUPPORTED_MTEB}). mteb itself works; for "
+            f" (mteb {mteb_version()}; supported: mteb{SUPPORTED_MTEB}). mteb itself works; for "
             "mteb_ext's tasks install a supported mteb or a newer mteb-ext."
         )
         if sentence not in _said:

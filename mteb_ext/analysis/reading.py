@@ -129,6 +129,21 @@ def _leave_out(path: Path, error: OSError) -> None:
     logger.warning("%s is left out: it cannot be read (%s)", path, error.strerror)
 
 
+def check_folders(*folders: str | Path) -> None:
+    """See that folders are there. Commands do it first: other imports take seconds.
+
+    Raises:
+        DataError: If one is not.
+    """
+    for folder in folders:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise DataError(f"{folder!r} is no folder: name folders one by one, as text or paths.")
+        if not Path(folder).is_dir():
+            raise DataError(
+                f"{folder} is not a folder. Name the one that --output-folder was given."
+            )
+
+
 def files_below(
     *folders: str | Path, unreadable: Callable[[Path, OSError], None] = _leave_out
 ) -> list[Path]:
@@ -141,10 +156,8 @@ def files_below(
     Raises:
         DataError: If a folder does not exist.
     """
+    check_folders(*folders)
     seen: set[tuple[int, int]] = set()
-    for folder in folders:
-        if not isinstance(folder, (str, os.PathLike)):
-            raise DataError(f"{folder!r} is no folder: name folders one by one, as text or paths.")
     return sorted(path for folder in folders for path in _below(Path(folder), seen, unreadable))
 
 
@@ -152,8 +165,6 @@ def _below(
     folder: Path, seen: set[tuple[int, int]], unreadable: Callable[[Path, OSError], None]
 ) -> Iterator[Path]:
     """Walk without recursion: folders may be nested deeper than Python's stack, or in a circle."""
-    if not folder.is_dir():
-        raise DataError(f"{folder} is not a folder. Name the one that --output-folder was given.")
     waiting = [folder]
     while waiting:
         here = waiting.pop()

@@ -66,9 +66,8 @@ class _Version(argparse.Action):
     """Looks the versions up only when they are asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        import mteb
-
         import mteb_ext
+        from mteb_ext._autoload import mteb_version
 
-        print(f"{NAME} {mteb_ext.__version__} (mteb {mteb.__version__})")
+        print(f"{NAME} {mteb_ext.__version__} (mteb {mteb_version()})")
         parser.exit()

@@ -51,6 +51,9 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
+    from mteb_ext.analysis.reading import check_folders
+
+    check_folders(*arguments.folders)
     from mteb_ext.analysis.comparing import compare_runs
     from mteb_ext.tables.compare import FORMATS, comparison_tables
 
@@ -73,6 +76,9 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 
 def _ties(arguments: argparse.Namespace) -> None:
+    from mteb_ext.analysis.reading import check_folders
+
+    check_folders(*arguments.folders)
     from mteb_ext.analysis.ties import tie_ranges
     from mteb_ext.tables.ties import ties_table
 

@@ -33,14 +33,17 @@ def add_commands(commands: Commands) -> None:
 
 
 def _leaderboard(arguments: argparse.Namespace) -> None:
+    from mteb_ext.analysis.reading import check_folders
+
+    folders, output = arguments.folders, arguments.output
+    check_folders(*folders)
+    check_place(output, folders)
     import mteb_ext
     from mteb_ext.analysis import load_results
     from mteb_ext.pages.leaderboard import site_files
     from mteb_ext.pages.leaderboard.data import leaderboard
     from mteb_ext.verification.verifying import verify_results
 
-    folders, output = arguments.folders, arguments.output
-    check_place(output, folders)
     results = load_results(*folders)
     if results.empty:
         raise DataError(f"{', '.join(map(str, folders))}: no results here. Run some models first.")

@@ -39,12 +39,15 @@ def add_commands(commands: Commands) -> None:
 def _report(arguments: argparse.Namespace) -> None:
     if arguments.output and arguments.output.suffix not in {".html", ".htm"}:
         raise DataError(f"{arguments.output}: the page is HTML; give it the ending .html.")
+    from mteb_ext.analysis.reading import check_folders
+
+    folders = arguments.folders or [Path("results")]
+    check_folders(*folders)
     from mteb_ext.analysis import load_results
     from mteb_ext.analysis.beside import published_standings
     from mteb_ext.analysis.summary import headlines, not_run, over_models
     from mteb_ext.tables.report import headline_tables, models_table, published_table
 
-    folders = arguments.folders or [Path("results")]
     results = load_results(*folders)
     if results.empty:
         raise DataError(

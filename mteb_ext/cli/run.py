@@ -183,10 +183,11 @@ def _assignment(text: str) -> tuple[str, str]:
 def _run(arguments: argparse.Namespace) -> None:
     from mteb_ext.running.plan_files import write_plan
     from mteb_ext.running.prepare import cells_of
-    from mteb_ext.running.store import Store
 
     plan = _plan(arguments)
     cells = cells_of(plan)
+    from mteb_ext.running.store import Store  # with mteb, which a misspelt model can do without
+
     if arguments.save_plan:
         write_file(arguments.save_plan, write_plan(plan))
         return

@@ -39,6 +39,9 @@ def add_commands(commands: Commands) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
+    from mteb_ext.analysis.reading import check_folders
+
+    check_folders(*arguments.folders)
     from mteb_ext.tables.verify import verify_json, verify_tables
     from mteb_ext.verification.verifying import verify_results
 

@@ -341,10 +341,10 @@ def _warn_of_namesake(model: str) -> None:
 
 
 def _check_prompts(prompts: Mapping[str, str]) -> None:
-    from mteb.models.abs_encoder import AbsEncoder
-
     if not prompts:
         return
+    from mteb.models.abs_encoder import AbsEncoder
+
     with warnings.catch_warnings(action="ignore"):
         valid, _ = AbsEncoder.validate_task_to_prompt_name(
             dict(prompts), raise_for_invalid_keys=False

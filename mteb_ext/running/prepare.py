@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mteb_ext.running.costs import cell_cost, parameters_of_model, texts_of_task
 from mteb_ext.running.folders import folder_name
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Cell, Plan, Unit
-from mteb_ext.running.store import Store
 from mteb_ext.running.tasks import task_of_run
-from mteb_ext.running.worker import Job
+
+if TYPE_CHECKING:
+    from mteb_ext.running.store import Store
+    from mteb_ext.running.worker import Job
 
 
 def cells_of(plan: Plan) -> list[Cell]:
@@ -22,6 +25,8 @@ def cells_of(plan: Plan) -> list[Cell]:
         DataError: If there is no such task, split or subset.
         ModelError: If a folder holds no model, or the user must say which kind.
     """
+    for model in plan.models:  # before the tasks, for which mteb is imported
+        model.check()
     options = plan.options
     texts = {
         name: texts_of_task(task_of_run(name, options.eval_splits, options.eval_subsets))
@@ -29,7 +34,6 @@ def cells_of(plan: Plan) -> list[Cell]:
     }
     cells = []
     for index, model in enumerate(plan.models):
-        model.check()
         n_parameters = parameters_of_model(model)
         cells += [Cell(index, task, cell_cost(n, n_parameters)) for task, n in texts.items()]
     return cells
@@ -64,6 +68,8 @@ def jobs_of(
     command: Sequence[str] = (),
 ) -> list[Job]:
     """The jobs of the units of a plan."""
+    from mteb_ext.running.worker import Job
+
     return [
         Job(
             unit.model,
