@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pytrec_eval")
@@ -53,6 +54,22 @@ def test_the_suites_time_outside_the_model(tiny_model):
     assert floor.size == whole.size > 0
     assert 0 < outside.seconds < whole.seconds
     assert outside.ratio == pytest.approx(outside.seconds / whole.seconds)
+
+
+def test_the_padding_of_batches_by_characters_and_by_tokens(minilm):
+    import mteb
+    from benchmark_batches import batch_cases, padded, padding_table, paddings
+    from benchmark_measuring import rows_for
+
+    assert padded(np.array([5, 1, 2] + [1] * 31), np.arange(34)) == 32 * 5 + 2 * 1
+    task = mteb.get_task("WikiQA.sample")
+    task.load_data()
+    found = list(paddings([task], minilm))
+    assert {row.tokenizer for row in found} == {"the model's", "multilingual"}
+    assert all(1 <= row.by_tokens <= row.by_characters for row in found)
+    assert padding_table(found).count("WikiQA.sample") == 2
+    ours, encode = rows_for(batch_cases(minilm, [task]), rounds=1)
+    assert ours.size == encode.size == found[0].texts
 
 
 def test_large_made_up_tasks():
