@@ -13,7 +13,7 @@ import sentence_transformers
 import torch
 from conftest import ToyEncoder, spread
 from datasets import Dataset
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mteb.models import (
     CompressionWrapper,
@@ -236,6 +236,7 @@ def padded(counts, order, size):
 TOKENS_AND_CHARACTERS = st.tuples(st.integers(1, 200), st.integers(1, 30))
 
 
+@settings(deadline=None)
 @given(st.lists(TOKENS_AND_CHARACTERS, min_size=1, max_size=50), st.integers(1, 9))
 def test_no_batch_is_larger_than_any_order_of_the_texts_needs(texts, size):
     counts = np.array([tokens for tokens, _ in texts])
@@ -246,6 +247,7 @@ def test_no_batch_is_larger_than_any_order_of_the_texts_needs(texts, size):
     assert largest <= max(padded(counts, by_characters, size))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=9), st.integers(1, 4))
 def test_no_other_cuts_of_the_sorted_texts_cost_less(counts, size):
     lengths = sorted(counts, reverse=True)

@@ -144,12 +144,12 @@ def test_a_reader_that_has_read_enough(monkeypatch, capsys):
         (DataError("two\nlines \x07"), 1, r"two lines \x07"),
     ],
 )
-def test_an_error_is_one_line(monkeypatch, capsys, raised, status, said):
+def test_an_error_is_one_line(monkeypatch, capsys, tmp_path, raised, status, said):
     def fail(*folders):
         raise raised
 
     monkeypatch.setattr("mteb_ext.analysis.load_results", fail)
-    assert main(["report"]) == status
+    assert main(["report", str(tmp_path)]) == status
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("mteb-ext: ")
     assert said in line
@@ -455,29 +455,3 @@ def test_names_in_another_case(arguments, meant, capsys, tmp_path):
     folder = [] if arguments[0] == "fetch" else ["--output-folder", str(tmp_path)]
     assert main([*arguments, *folder]) == 1
     assert f"Did you mean {meant}?" in capsys.readouterr().err
-
-
-@pytest.mark.process
-def test_what_shows_results_needs_no_torch(tmp_path, no_data):
-    models = ["mteb-ext/token-cosine", "mteb-ext/word-count"]
-    out = str(tmp_path / "out")
-    assert main(["run", "-m", *models, "-t", "WikiQA.sample", "--output-folder", out]) == 0
-    code = f"""
-        from importlib.machinery import PathFinder
-        find, missing = PathFinder.find_spec, ("torch", "transformers", "sentence_transformers")
-        PathFinder.find_spec = lambda name, *args: None if name in missing else find(name, *args)
-        from mteb_ext.cli import main
-        for command in ("tasks", "fetch WikiQA.sample", "report", "compare", "ties"):
-            folder = [] if command.split()[0] in ("tasks", "fetch") else [{out!r}]
-            assert main([*command.split(), *folder]) == 0, command
-        assert main(["report", {out!r}, "-o", {str(tmp_path / "page.html")!r}]) == 0
-        """
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(line[8:] for line in code.splitlines())],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "mteb-ext/word-count" in done.stdout

@@ -79,6 +79,7 @@ def test_reading_results_needs_no_torch(results, tmp_path):
         f"verify {results}",
         f"leaderboard {results} -o {tmp_path / 'site'}",
         "tasks",
+        "fetch WikiQA.sample",
     )
     for command, (_, modules) in found.items():
         assert not {"torch", "transformers", "sentence_transformers"} & set(modules), command
