@@ -37,26 +37,6 @@ from mteb_ext.errors import MtebExtError, ProtocolError
 from mteb_ext.plugin.discovery import own_tasks
 from mteb_ext.plugin.lookup import paper_task
 
-# What the licence in a task's metadata does not say.
-REFUSED = {
-    "QABot": "its authors withdrew it for ethical reasons",
-    "WikiQA": "the Microsoft Research Data License lets nobody else hand it out",
-    "TRECQA": "no licence is stated, and the sentences are newswire that the Linguistic Data "
-    "Consortium and NIST give out under agreements",
-    "TRECQAUnmasked": "no licence is stated, and the sentences are newswire that the Linguistic "
-    "Data Consortium and NIST give out under agreements",
-    "STSBenchmarkSemEval": "its licence is that of the scores, and the texts of MSRpar and MSRvid "
-    "are under terms that each user accepts; mteb has the same pairs, as STSBenchmark",
-}
-ASK_FIRST = {
-    "JACSTS": "No licence is stated: the authors publish the file for everybody and ask for a "
-    "citation. Ask them before you upload this folder, and put their answer into the card.",
-    "WMT17Metrics": "No licence is stated: the organisers of WMT let the data be used for "
-    "research, and ask for a citation. Ask them before you upload this folder, and put their "
-    "answer into the card.",
-}
-ASK_FIRST["WMT17MetricsQE"] = ASK_FIRST["WMT17Metrics"]
-
 TOLERANCE = 1e-5  # mteb rounds MAP to five decimals
 LIMITS = {
     PaperSTS: (
@@ -74,20 +54,19 @@ LIMITS = {
 }
 
 
-def check_terms(task: type[PaperTask]) -> str | None:
-    """What has to be settled before the data of a task is uploaded, if anything.
+def check_terms(task: type[PaperTask]) -> str:
+    """What has to be settled before the data of a task is uploaded; empty if nothing has.
 
     Raises:
         ProtocolError: If the data may not be passed on.
     """
-    name = task.metadata.name
-    if name in REFUSED or not (task.has_open_licence() or name in ASK_FIRST):
-        reason = REFUSED.get(name, f"its licence is {task.metadata.license!r}, which is not open")
+    if task.withheld or not (task.has_open_licence() or task.ask_first):
+        reason = task.withheld or f"its licence is {task.metadata.license!r}, which is not open"
         raise ProtocolError(
-            f"{name} is not written: {reason}. Everybody gets the data from "
+            f"{task.metadata.name} is not written: {reason}. Everybody gets the data from "
             f"{task.metadata.reference}; see docs/UPSTREAMING.md."
         )
-    return ASK_FIRST.get(name)
+    return task.ask_first
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,11 @@ class JACSTS(PaperSTS):
     The authors' own script reads 3,482 of the pairs. Its figure is reported as ``spearman_3482``.
     """
 
+    paper = papers.SDJC
+    ask_first = (
+        "No licence is stated: the authors publish the file for everybody and ask for a citation. "
+        "Ask them before you upload this folder, and put their answer into the card."
+    )
     metadata = TaskMetadata(
         name="JACSTS",
         description="Semantic textual similarity of Japanese clinical sentences.",

@@ -22,6 +22,8 @@ class QABot(PaperRanking):
     been given it puts it into the data folder.
     """
 
+    paper = papers.SDJC
+    withheld = "its authors withdrew it for ethical reasons"
     metadata = TaskMetadata(
         name="QABot",
         description="Retrieval of the questions of an educational help desk that ask the same.",

@@ -30,6 +30,7 @@ class STS17SemEval(PaperSTS):
     track 6 is a task of its own.
     """
 
+    paper = papers.SEMEVAL2017
     metadata = TaskMetadata(
         name="STS17SemEval",
         adapted_from=[
@@ -102,6 +103,7 @@ class STS17SemEvalTurkish(PaperSTS):
     The published input has 500 lines; the gold scores belong to the first 250.
     """
 
+    paper = papers.SEMEVAL2017
     metadata = TaskMetadata(
         name="STS17SemEvalTurkish",
         adapted_from=["STS17"],

@@ -19,6 +19,11 @@ class STSBenchmarkSemEval(PaperSTS):
     The 250 pairs of track 5 of SemEval-2017 are all in its dev and test parts.
     """
 
+    paper = papers.SEMEVAL2017
+    withheld = (
+        "its licence is that of the scores, and the texts of MSRpar and MSRvid are under terms that "
+        "each user accepts; mteb has the same pairs, as STSBenchmark"
+    )
     metadata = TaskMetadata(
         name="STSBenchmarkSemEval",
         adapted_from=[

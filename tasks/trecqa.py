@@ -16,6 +16,10 @@ MASKED = f"mcrisc/lexdecomp/{MASKED_COMMIT}"
 UNMASKED_COMMIT = "056cbbcbf997cc0b35032430110c5e5e5525700a"
 UNMASKED = f"castorini/data/{UNMASKED_COMMIT}"
 DEV_TOKENS = 40
+NEWSWIRE = (
+    "no licence is stated, and the sentences are newswire that the Linguistic Data Consortium and "
+    "NIST give out under agreements"
+)
 
 
 def _metadata(
@@ -58,6 +62,8 @@ class TRECQA(PaperRanking):
     questions are the clean ones of the candidates of at most 40 tokens; train is used whole.
     """
 
+    paper = papers.TANDA
+    withheld = NEWSWIRE
     metadata = _metadata(
         "TRECQA",
         "Selection of the newswire sentences that answer a TREC question; numbers are masked.",
@@ -113,6 +119,7 @@ class TRECQAUnmasked(PaperRanking):
     training set is the manually judged part, 94 questions, used whole.
     """
 
+    withheld = NEWSWIRE
     metadata = _metadata(
         "TRECQAUnmasked",
         "Selection of the newswire sentences that answer a TREC question, in an edition with "

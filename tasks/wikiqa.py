@@ -24,6 +24,8 @@ class WikiQA(PaperRanking):
     Which of the two TANDA's printed figures follow is not settled.
     """
 
+    paper = papers.TANDA
+    withheld = "the Microsoft Research Data License lets nobody else hand it out"
     metadata = TaskMetadata(
         name="WikiQA",
         description="Selection of the sentences that answer a question, from the summary of a "

@@ -37,6 +37,10 @@ TRAINING_SETS = {
     ),
 }
 TRAINING_SEED = 17
+ASK_FIRST = (
+    "No licence is stated: the organisers of WMT let the data be used for research, and ask for a "
+    "citation. Ask them before you upload this folder, and put their answer into the card."
+)
 
 
 def _metadata(
@@ -99,6 +103,8 @@ class WMT17Metrics(PaperSTS):
     The headline is the mean of the seven correlations, never one over all 3,920 segments.
     """
 
+    paper = papers.BERT_REGRESSOR
+    ask_first = ASK_FIRST
     metadata = _metadata(
         "WMT17Metrics",
         "WMT17 metrics task, segment level: similarity of reference and machine translation against "
@@ -150,6 +156,8 @@ class WMT17Metrics(PaperSTS):
 class WMT17MetricsQE(PaperSTS):
     """Source against machine translation, without a reference: quality estimation."""
 
+    paper = papers.BERT_REGRESSOR
+    ask_first = ASK_FIRST
     metadata = _metadata(
         "WMT17MetricsQE",
         "WMT17 metrics task, segment level, without references: similarity of source and machine "

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 import mteb
 import pytest
-from mteb.benchmarks.benchmark import BenchmarkAggregation, CustomGrouping
+from mteb.benchmarks.benchmark import CustomGrouping
 
 from mteb_ext.cli import main
 from mteb_ext.plugin.registries import MENU
@@ -31,16 +31,13 @@ def test_our_benchmarks_are_in_the_menus(menu):
 
 
 def test_no_benchmark_averages_over_tasks():
-    """A mean is shown of one task alone; several are shown side by side."""
+    """The headlines are shown side by side."""
     for name in NAMES:
         benchmark = mteb.get_benchmark(name)
         assert benchmark.display_on_leaderboard
         (column,) = benchmark.aggregations
-        if len(benchmark.tasks) == 1:
-            assert column is BenchmarkAggregation.MEAN_TASK
-        else:
-            assert isinstance(column, CustomGrouping)
-            assert [len(group.tasks) for group in column.groups] == [1] * len(benchmark.tasks)
+        assert isinstance(column, CustomGrouping)
+        assert [len(group.tasks) for group in column.groups] == [1] * len(benchmark.tasks)
 
 
 ASK = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import mteb
 import numpy as np
@@ -20,24 +21,16 @@ from mteb_ext.plugin.discovery import own_tasks
 from mteb_ext.plugin.lookup import paper_task
 from mteb_ext.protocol import QuestionFacts
 
+ROOT = Path(__file__).parent.parent
 QUIET = {"show_progress_bar": False}
 TASKS = {task.metadata.name: task for task in own_tasks()}
 SAMPLES = [f"{name}.sample" for name in TASKS]
 
 
-def test_the_tasks_that_ship():
-    assert set(TASKS) == {
-        "JACSTS",
-        "QABot",
-        "STS17SemEval",
-        "STS17SemEvalTurkish",
-        "STSBenchmarkSemEval",
-        "TRECQA",
-        "TRECQAUnmasked",
-        "WMT17Metrics",
-        "WMT17MetricsQE",
-        "WikiQA",
-    }
+def test_every_task_file_holds_a_task():
+    files = {p.stem for p in (ROOT / "tasks").glob("*.py") if not p.stem.startswith("_")}
+    assert {task.__module__ for task in TASKS.values()} == {f"mteb_ext.tasks.{f}" for f in files}
+    assert len(TASKS) == len(own_tasks()) > len(files)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -259,17 +252,6 @@ def test_every_split_has_its_facts():
 WITH_DEV = [name for name, task in TASKS.items() if "dev" in task.splits()]
 
 
-def test_the_tasks_with_a_dev_split():
-    assert set(WITH_DEV) == {
-        "STSBenchmarkSemEval",
-        "TRECQA",
-        "TRECQAUnmasked",
-        "WMT17Metrics",
-        "WMT17MetricsQE",
-        "WikiQA",
-    }
-
-
 @pytest.mark.parametrize("name", WITH_DEV)
 def test_the_dev_split_runs_on_request_and_is_then_complete(name, no_data, tmp_path):
     task = mteb.get_task(f"{name}.sample", eval_splits=["dev"])
@@ -393,13 +375,13 @@ def test_qabots_answers_appear_nowhere(tmp_path, monkeypatch, caplog, capsys):
     [
         ("JapaneseSTSIR", ["JACSTS", "QABot"]),
         ("TANDA-AS2", ["WikiQA", "TRECQA"]),
-        ("SemEval2017-STS", ["STS17SemEval"]),
-        ("WMT17-Metrics", ["WMT17Metrics"]),
+        ("SemEval2017-STS", ["STS17SemEval", "STS17SemEvalTurkish", "STSBenchmarkSemEval"]),
+        ("WMT17-Metrics", ["WMT17Metrics", "WMT17MetricsQE"]),
     ],
 )
-def test_a_benchmark_holds_its_papers_headline(benchmark, tasks):
+def test_a_benchmark_holds_its_papers_tasks(benchmark, tasks):
     found = mteb.get_benchmark(benchmark).tasks
-    assert [task.metadata.name for task in found] == tasks
+    assert {task.metadata.name for task in found} >= set(tasks)
     assert all(isinstance(task, PaperTask) for task in found)
 
 

@@ -22,6 +22,7 @@ from mteb_ext.data.sources import DataNotProvidedError, SampleFiles, Source, Ups
 from mteb_ext.errors import DataError, MtebExtError, ProtocolError, UndefinedMetricError
 from mteb_ext.formats.predictions import check_predictions, write_predictions
 from mteb_ext.metrics.significance import Interval
+from mteb_ext.papers import Paper
 from mteb_ext.protocol import (
     CorrelationProtocol,
     PairFacts,
@@ -47,6 +48,10 @@ class PaperTask(AbsTask):
 
     Attributes:
         protocol: What the paper demands; set by every task.
+        paper: The paper whose benchmark the task is part of; None where it is part of none.
+        withheld: Why the data may not be passed on, where the licence in the metadata does not say
+            so; else empty.
+        ask_first: Whom to ask before the data is passed on, and why; empty if nobody.
         source: Where the files come from: upstream, or the bundled sample.
         editions_differ: Whether users may hold another edition of the data than the paper's. Its
             content is then used with a warning, and its fingerprint becomes the dataset revision of
@@ -54,6 +59,9 @@ class PaperTask(AbsTask):
     """
 
     protocol: ClassVar[CorrelationProtocol | RankingProtocol]
+    paper: ClassVar[Paper | None] = None
+    withheld: ClassVar[str] = ""
+    ask_first: ClassVar[str] = ""
     source: ClassVar[Source] = UpstreamFiles()
     editions_differ: ClassVar[bool] = False
     fingerprints: dict[str, str]
