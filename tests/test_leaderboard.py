@@ -88,7 +88,7 @@ def test_only_complete_models_have_a_rank(tmp_path):
         write_trecqa(tmp_path, model, trecqa)
     write_wikiqa(tmp_path, "x/best-but-incomplete", 0.875)
     found = ranking(board_of(tmp_path), "TANDA-AS2")
-    assert found.columns == found.ranked == [("WikiQA", "test"), ("TRECQA", "test")]
+    assert found.columns == found.ranked == [("TRECQA", "test"), ("WikiQA", "test")]
     assert found.ranks == {"x/a": 1, "x/b": 1, "x/c": 3}
     assert found.runs == ["x/a", "x/b", "x/c", "x/best-but-incomplete"]
     assert found.without_results == []
