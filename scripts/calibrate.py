@@ -109,7 +109,7 @@ def designs() -> Iterator[Design]:
     """What is simulated."""
     for n in (50, 100, 250, 1379):
         draw = partial(correlated, sizes=(n,), r=0.7, method="pearson")
-        yield Design("Williams (Pearson)", f"{n} pairs", draw)
+        yield Design("Pearson", f"{n} pairs", draw)
     for n in (50, 100, 250, 3670):
         draw = partial(correlated, sizes=(n,), r=0.75, method="spearman")
         yield Design("Spearman", f"{n} pairs", draw)
@@ -223,7 +223,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--simulations", type=int, default=2000, help="of each kind (2000)")
     simulations = parser.parse_args().simulations
-    comparison._DRAWS = 999
+    comparison._DRAWS = comparison._RESAMPLES = comparison._FEWEST = 999
     significance._MOST = 2000
     chosen = list(designs())
     show(

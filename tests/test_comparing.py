@@ -18,6 +18,7 @@ from stock_tasks import write_predictions
 from mteb_ext import load_dataset
 from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.comparing import compare_runs
+from mteb_ext.analysis.ranking import rank_runs
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, UndefinedMetricError
 from mteb_ext.metrics.comparison import compare_means_of
@@ -140,8 +141,8 @@ def test_letters_and_the_best(predictions):
 def test_significant_is_what_is_so_after_the_correction(
     predictions, monkeypatch, p_adjusted, significant
 ):
-    def corrected(values, baseline=None):
-        found = compare_means_of(values, baseline=baseline)
+    def corrected(values, baseline=None, level=0.05):
+        found = compare_means_of(values, baseline=baseline, level=level)
         return [replace(c, p=0.01, p_adjusted=p_adjusted) for c in found]
 
     monkeypatch.setattr("mteb_ext.analysis.comparing.compare_means_of", corrected)
@@ -346,11 +347,12 @@ def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
     ]
     assert re.split(r"  +", line)[6:] == [
         f"{row.difference:.4f}",
-        f"{row.low:.4f} to {row.high:.4f}",
+        f"{row.low:.4f} to {row.high:.4f}" + ("*" if row.sparse else ""),
         f"{row.wins}/{row.ties}/{row.losses}",
         p_value(row.p),
         p_value(row.p_adjusted),
         f"{row.resolvable:.4f}",
+        f"{row.resolvable_adjusted:.4f}",
     ]
     assert "18 more on single subsets" in shown
     assert "step-down" in shown
@@ -363,6 +365,53 @@ def test_names_in_csv_are_no_formulas(predictions):
     text = FORMATS["csv"](replace(compared, pairs=pairs))
     assert set(pd.read_csv(io.StringIO(text))["first"]) == {"'=cmd()"}
     assert set(pd.read_csv(io.StringIO(text))["difference"]) == {-0.5}
+
+
+def test_ranks_over_tasks(predictions):
+    compared = compare_runs([predictions])
+    assert list(compared.ranks["run"]) == ["test/good", "test/fair", "test/bad"]
+    assert set(compared.ranks["tasks"]) == {2}
+    values = compared.scores[compared.scores["headline"]].pivot(
+        index="run", columns="task", values="value"
+    )
+    z = ((values - values.mean()) / values.std(ddof=0)).mean(axis=1)
+    found = compared.ranks.set_index("run")["mean_z"]
+    assert found.to_dict() == pytest.approx(z.to_dict())
+    for row in compared.records.itertuples():
+        assert 0 <= row.won + row.lost <= row.tasks == 2
+    assert compare_runs([predictions], ["WikiQA.sample"]).ranks.empty
+    assert compare_runs([predictions], baseline="test/fair").ranks.empty
+
+
+def test_of_two_tasks_with_the_same_judgements_one_counts(predictions):
+    evidence = compare_runs([predictions]).evidence
+    twice = [*evidence, replace(evidence[0], task="a copy")]
+    assert rank_runs(twice) == rank_runs(evidence)
+    other = replace(evidence[0], task="another", judgements="other")
+    assert {row.tasks for row in rank_runs([*evidence, other])} == {3}
+
+
+def test_items_are_known_by_content(predictions):
+    pairs, questions = (one.scores.items for one in compare_runs([predictions]).evidence)
+    assert len(pairs) == 48
+    assert len(questions) == 10
+    assert all(" | " in item and item == item.casefold() for item in pairs)
+
+
+def test_level_and_margin(predictions):
+    strict = compare_runs([predictions], ["WikiQA.sample"], level=0.001, margin=0.9)
+    usual = compare_runs([predictions], ["WikiQA.sample"])
+    assert not strict.pairs["significant"].any()
+    assert set(strict.scores["letters"]) == {"a"}
+    assert strict.scores["not_worse"].all()
+    assert (strict.pairs["low"] < usual.pairs["low"]).all()
+    for row in strict.pairs.itertuples():
+        error = (row.high - row.low) / 2 / stats.t.ppf(1 - 0.001 / 2, 9)
+        expected = stats.t.sf((0.9 - abs(row.difference)) / error, 9)
+        assert row.p_equivalent == pytest.approx(expected, rel=1e-6)
+    corrected = holm(strict.pairs["p_equivalent"]) <= 0.001
+    assert strict.pairs["equivalent"].tolist() == corrected.tolist()
+    assert usual.pairs["p_equivalent"].isna().all()
 
 
 def test_csv_and_json_hold_every_digit(predictions):
@@ -448,7 +497,7 @@ def test_an_unknown_ending_is_refused(predictions, tmp_path, capsys):
         ([], "x.csv", "task,split"),
         ([], "x.json", "{"),
         ([], "x.html", "<!doctype html>"),
-        ([], "x.txt", "Scores\n"),
+        ([], "x.txt", "Ranks over tasks\n"),
         (["--format", "json"], "x.txt", "{"),
     ],
 )

@@ -315,6 +315,21 @@ class TestCorrelations:
         assert c.p == pytest.approx(expected, abs=1e-12)
         assert c.p_adjusted >= c.p
 
+    def test_the_worst_null(self, monkeypatch):
+        # Two systems with heavy errors of their own, standardised, whose scores change places at
+        # random: nothing differs. Williams' test takes the errors for normal ones.
+        monkeypatch.setattr(comparison, "_RESAMPLES", 199)
+        monkeypatch.setattr(comparison, "_FEWEST", 199)
+        random = np.random.default_rng(0)
+        gold = random.standard_normal(500)
+        scores = stats.zscore(gold + random.standard_t(2.5, (2, 500)), axis=1)
+        found = [
+            compare_correlations_of([(gold, random.permuted(scores, axis=0))], "pearson")[0]
+            for _ in range(150)
+        ]
+        assert sum(c.p <= 0.05 for c in found) <= 14  # 7.5 are expected
+        assert sum(c.p_williams <= 0.05 for c in found) >= 25
+
     @BOTH
     def test_a_rescaled_copy_does_not_differ(self, method):
         gold, scores = scored(70)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mteb.abstasks.retrieval import AbsTaskRetrieval
+from mteb.abstasks.sts import AbsTaskSTS
 
 from mteb_ext.analysis.editions import known_task
 from mteb_ext.analysis.gold import TYPES, PairGold, QueryGold, load_gold
@@ -90,6 +93,39 @@ class Cell:
                 raise DataError(f"{self.task.metadata.name} is not a ranking task.")
             return self.gold.lists(self._predicted(run))
 
+    def items(self, measure: Measure) -> list[str]:
+        """What each pair or query that a measure is over is, by content.
+
+        Two texts are the same item in either order. Where the data has no texts, an item is its
+        place in this subset.
+        """
+        names = self.ids(measure)
+        dataset: Any = self.task.dataset
+        data = dataset.get(self.subset, dataset)[self.split]
+        if isinstance(self.task, AbsTaskSTS):
+            columns = [data[name][:] for name in self.task.column_names]
+            pairs = zip(*columns, strict=True)
+            texts = [" | ".join(sorted(map(_normal, pair))) for pair in pairs]
+            return [texts[int(name)] for name in names]
+        queries = data.get("queries")
+        if queries is None:
+            return [f"{self.task.metadata.name} {self.subset} {name}" for name in names]
+        by_id = dict(zip(queries["id"][:], map(str, queries["text"][:]), strict=True))
+        return [_normal(by_id[name]) for name in names]
+
+    def ids(self, measure: Measure) -> list[str]:
+        """The row number of each pair, or the id of each query, that a measure is over."""
+        if isinstance(self.gold, PairGold):
+            return [str(row) for row in np.flatnonzero(self.gold.here(measure))]
+        return self.lists(next(iter(self.files))).queries(measure)
+
+    def judgements(self, measure: Measure) -> str:
+        """A digest of the gold, row by row, of what a measure is over."""
+        if isinstance(self.gold, PairGold):
+            return sha256(self.gold.of(measure).tobytes()).hexdigest()
+        grades = [sorted(self.gold.qrels[name].values()) for name in self.ids(measure)]
+        return sha256(repr(grades).encode()).hexdigest()
+
     def _predicted(self, run: str) -> object:
         return self.files[run].scores[self.subset][self.split]
 
@@ -101,6 +137,11 @@ class Cell:
         except MtebExtError as error:
             where = f"{self.task.metadata.name} ({self.split}, {self.subset})"
             raise type(error)(f"{where}: {self.files[run].path}: {error}") from error
+
+
+def _normal(text: str) -> str:
+    """A text without what does not make another item of it: case, white space, Unicode's forms."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def find_runs(

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,16 +14,32 @@ from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.editions import edition, subsets_of
 from mteb_ext.analysis.gold import PairGold, QueryGold
+from mteb_ext.analysis.ranking import Evidence, rank_runs, records
+from mteb_ext.analysis.rows import (
+    GroupRow,
+    PairRow,
+    RankRow,
+    RecordRow,
+    ScoreRow,
+    TestSetRow,
+    columns,
+    frame,
+)
 from mteb_ext.bases.sts import COEFFICIENTS
 from mteb_ext.data.sources import DataNotProvidedError
 from mteb_ext.errors import DataError, OfflineError, ProtocolError, UndefinedMetricError
 from mteb_ext.measures import Measure
 from mteb_ext.metrics.comparison import (
+    LEVEL,
     Comparison,
     compare_correlations_of,
     compare_means_of,
+    equivalence_p,
+    influences_of,
     letters,
 )
+from mteb_ext.metrics.ranks import TestSetScores, rank_sets
+from mteb_ext.metrics.significance import holm
 from mteb_ext.names import did_you_mean
 
 if TYPE_CHECKING:
@@ -36,30 +52,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LEVEL = 0.05
-
 RANDOMISATION = "paired randomisation test over queries"
 RESAMPLING = "bootstrap-t of the difference"
 
-_TEST_SET = (
-    *("task", "split", "subset", "metric", "n", "unit", "subsets", "all_subsets"),
-    *("whole", "headline", "dataset_revision", "edition"),
-)
-SCORE_COLUMNS = (*_TEST_SET, "run", "value", "letters", "best", "beside_baseline")
-PAIR_COLUMNS = (
-    *_TEST_SET,
-    *("first", "second", "first_value", "second_value", "difference", "low", "high"),
-    *("wins", "ties", "losses", "differing", "sparse", "test", "p", "p_adjusted", "significant"),
-    *("resolvable", "resolvable_adjusted", "p_williams"),
-)
-GROUP_COLUMNS = (
-    *("task", "split", "metric", "model", "runs", "mean", "sd", "lowest", "highest"),
-    *("run", "value", "chosen_by"),
-)
-_OF_COMPARISON = (
-    *("difference", "low", "high", "wins", "ties", "losses", "differing", "sparse"),
-    *("p", "p_adjusted", "resolvable", "resolvable_adjusted", "p_williams"),
-)
+SCORE_COLUMNS, PAIR_COLUMNS, GROUP_COLUMNS = map(columns, (ScoreRow, PairRow, GroupRow))
 _DEV = ("dev", "validation")
 
 
@@ -83,6 +79,11 @@ class Compared:
         groups: `GROUP_COLUMNS`: a row a model and split where runs are grouped, else empty: mean,
             standard deviation and range over its runs, and the run that stands for them.
         remarks: What limits the comparison, in sentences.
+        ranks: The columns of `RankRow`: a row a run that has all tasks, the best first; empty
+            beside a baseline, and for a single task.
+        records: The columns of `RecordRow`: the tasks that one run won and lost against another.
+        evidence: What the ranks are computed from, a task's headline each.
+        level: The level of significance.
     """
 
     scores: pd.DataFrame
@@ -90,6 +91,10 @@ class Compared:
     published: pd.DataFrame
     groups: pd.DataFrame
     remarks: Sequence[str]
+    ranks: pd.DataFrame
+    records: pd.DataFrame
+    evidence: Sequence[Evidence] = ()
+    level: float = LEVEL
 
 
 def compare_runs(
@@ -99,6 +104,8 @@ def compare_runs(
     metric: str | None = None,
     baseline: str | None = None,
     group: bool = False,
+    level: float = LEVEL,
+    margin: float | None = None,
 ) -> Compared:
     """Compare the models whose prediction files are in folders.
 
@@ -110,6 +117,8 @@ def compare_runs(
         baseline: Compare all other models with this one, and not with each other.
         group: Let one run stand for all runs of a model: the one that dev would have chosen, or
             without dev predictions the median one.
+        level: The level of significance; intervals are of one minus it.
+        margin: A difference that would matter: test also whether models differ by less.
 
     Raises:
         DataError: If there is nothing to compare, or files are of different data. A task whose
@@ -119,7 +128,7 @@ def compare_runs(
     found = find_runs(folders, names)
     if baseline is not None:
         _check_baseline(baseline, found)
-    results = _Results()
+    results = _Results(level, margin)
     for name, files in found.items():
         try:
             for split in _by_split(load_cells(name, files), metric, group=group):
@@ -145,7 +154,7 @@ def compare_cells(cells: Sequence[Cell]) -> Compared:
         DataError: If a file does not fit the data.
         UndefinedMetricError: If a model's correlation is undefined.
     """
-    results = _Results()
+    results = _Results(LEVEL, None)
     for split in _by_split(cells, None, group=False):
         results.add(split, None)
     return results.frames()
@@ -189,19 +198,37 @@ class _TestSet:
                 values.append(correlate(scores, cell.gold.of(self.measure)))
         return np.array(values)
 
-    def compared(self, baseline: int | None) -> list[Comparison]:
+    def compared(self, baseline: int | None, level: float) -> list[Comparison]:
         """The comparisons of all pairs, or of all runs with one."""
         if self.of_pairs:
-            gold = [
-                cell.gold.of(self.measure) for cell in self.cells if isinstance(cell.gold, PairGold)
-            ]
-            subsets = list(zip(gold, self.rows, strict=True))
             method = self.measure.coefficient
-            return compare_correlations_of(subsets, method, baseline=baseline)
+            return compare_correlations_of(self._subsets(), method, baseline=baseline, level=level)
         # Weighted so that each subset counts alike in the mean over all queries.
         n_all = sum(rows.shape[1] for rows in self.rows)
         weighted = [rows * (n_all / (len(self.rows) * rows.shape[1])) for rows in self.rows]
-        return compare_means_of(np.concatenate(weighted, axis=1), baseline=baseline)
+        return compare_means_of(np.concatenate(weighted, axis=1), baseline=baseline, level=level)
+
+    def _subsets(self) -> list[tuple[NDArray[np.float64], list[NDArray[np.float64]]]]:
+        """Gold and scores of each subset of pairs."""
+        gold = [c.gold.of(self.measure) for c in self.cells if isinstance(c.gold, PairGold)]
+        return list(zip(gold, map(list, self.rows), strict=True))
+
+    def evidence(self, pairs: Sequence[PairRow]) -> Evidence:
+        """What the ranks over tasks are computed from."""
+        if self.of_pairs:
+            influences = influences_of(self._subsets(), self.measure.coefficient)[1]
+        else:
+            influences = [
+                (rows - rows.mean(axis=1, keepdims=True))
+                / (len(self.rows) * np.sqrt(n * max(n - 1, 1)))
+                for rows in self.rows
+                for n in [rows.shape[1]]
+            ]
+        items = [item for cell in self.cells for item in cell.items(self.measure)]
+        scores = TestSetScores(self.values, np.concatenate(influences, axis=1), items)
+        facts = self.facts()
+        judgements = "/".join(cell.judgements(self.measure) for cell in self.cells)
+        return Evidence(facts.task, facts.split, self.runs, scores, judgements, pairs)
 
     @property
     def test(self) -> str:
@@ -214,24 +241,24 @@ class _TestSet:
         rows = [array[kept] for array in self.rows]
         return replace(self, rows=rows, runs=[self.runs[i] for i in kept])
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> TestSetRow:
         """The columns that name it."""
         first = self.cells[0]
         revision = str(first.task.metadata.revision)
-        return {
-            "task": first.task.metadata.name,
-            "split": first.split,
-            "subset": first.subset if len(self.cells) == 1 else "",
-            "metric": str(self.measure),
-            "n": sum(rows.shape[1] for rows in self.rows),
-            "unit": "pairs" if self.of_pairs else "queries",
-            "subsets": len(self.cells),
-            "all_subsets": len(subsets_of(first.task, first.split) or ()),
-            "whole": self.whole,
-            "headline": self.whole and self.measure == first.main,
-            "dataset_revision": revision,
-            "edition": edition(first.task, revision),
-        }
+        return TestSetRow(
+            task=first.task.metadata.name,
+            split=first.split,
+            subset=first.subset if len(self.cells) == 1 else "",
+            metric=str(self.measure),
+            n=sum(rows.shape[1] for rows in self.rows),
+            unit="pairs" if self.of_pairs else "queries",
+            subsets=len(self.cells),
+            all_subsets=len(subsets_of(first.task, first.split) or ()),
+            whole=self.whole,
+            headline=self.whole and self.measure == first.main,
+            dataset_revision=revision,
+            edition=edition(first.task, revision),
+        )
 
 
 @dataclass(frozen=True)
@@ -240,7 +267,7 @@ class _Split:
 
     sets: Sequence[_TestSet]
     models: Mapping[str, str]  # by run
-    groups: Sequence[dict[str, Any]] = ()
+    groups: Sequence[GroupRow] = ()
 
 
 def _by_split(cells: Sequence[Cell], metric: str | None, *, group: bool) -> list[_Split]:
@@ -273,24 +300,26 @@ def _grouped(split: _Split, dev: _Split | None) -> _Split:
         median = runs[(len(runs) - 1) // 2]
         chosen = max(of_model, key=dev_values.__getitem__) if dev_values else median
         of_runs = [values[run] for run in runs]
-        facts = {name: main.facts()[name] for name in ("task", "split", "metric")}
+        facts = main.facts()
         groups.append(
-            facts
-            | {
-                "model": model,
-                "runs": len(runs),
-                "mean": np.mean(of_runs),
-                "sd": np.std(of_runs, ddof=1) if len(runs) > 1 else np.nan,
-                "lowest": of_runs[0],
-                "highest": of_runs[-1],
-                "run": chosen,
-                "value": values[chosen],
-                "chosen_by": "only run" if len(runs) == 1 else "dev" if dev else "median",
-            }
+            GroupRow(
+                task=facts.task,
+                split=facts.split,
+                metric=facts.metric,
+                model=model,
+                runs=len(runs),
+                mean=float(np.mean(of_runs)),
+                sd=float(np.std(of_runs, ddof=1)) if len(runs) > 1 else np.nan,
+                lowest=of_runs[0],
+                highest=of_runs[-1],
+                run=chosen,
+                value=values[chosen],
+                chosen_by="only run" if len(runs) == 1 else "dev" if dev else "median",
+            )
         )
-    standing = [row["run"] for row in groups]
+    standing = [row.run for row in groups]
     if len(standing) < 2:
-        raise ProtocolError(f"all runs are of one model, {groups[0]['model']}.")
+        raise ProtocolError(f"all runs are of one model, {groups[0].model}.")
     return _Split([tests.of_runs(standing) for tests in split.sets], split.models, groups)
 
 
@@ -319,10 +348,13 @@ def _index(baseline: str, split: _Split) -> int:
 class _Results:
     """The rows of a comparison's frames, collected over test sets."""
 
-    def __init__(self) -> None:
-        self.scores: list[dict[str, Any]] = []
-        self.pairs: list[dict[str, Any]] = []
-        self.groups: list[dict[str, Any]] = []
+    def __init__(self, level: float, margin: float | None) -> None:
+        self.level = level
+        self.margin = margin
+        self.scores: list[ScoreRow] = []
+        self.pairs: list[PairRow] = []
+        self.groups: list[GroupRow] = []
+        self.evidence: list[Evidence] = []
         self.remarks: dict[str, None] = {}
 
     def add(self, split: _Split, baseline: str | None) -> None:
@@ -333,58 +365,127 @@ class _Results:
         self.groups += split.groups
 
     def _add_test_set(self, tests: _TestSet, baseline: int | None) -> None:
-        facts, values, runs = tests.facts(), tests.values.tolist(), tests.runs
+        facts, values = tests.facts(), tests.values.tolist()
         try:
-            comparisons = [_oriented(c, values, baseline) for c in tests.compared(baseline)]
+            compared = tests.compared(baseline, self.level)
         except UndefinedMetricError as error:  # of a single query, say
-            where = f"{facts['task']} ({facts['split']}, {facts['subset'] or 'mean'})"
+            where = f"{facts.task} ({facts.split}, {facts.subset or 'mean'})"
             logger.warning("%s is skipped: %s", where, error)
             return
-        marks = [""] * len(runs)
-        if baseline is None:
-            marks = letters(values, runs, comparisons, level=LEVEL)
-        for i, mark in enumerate(marks):
-            mine = [c for c in comparisons if i in {c.first, c.second}]
-            is_best = baseline is None and values[i] == max(values)
-            beside = "" if baseline is None else _beside(values[i] - values[baseline], mine)
-            self.scores.append(
-                facts
-                | {"run": runs[i], "value": values[i], "letters": mark}
-                | {"best": is_best and all(c.p_adjusted <= LEVEL for c in mine)}
-                | {"beside_baseline": "baseline" if i == baseline else beside}
-            )
-        for c in comparisons:
-            self.pairs.append(
-                facts
-                | {"first": runs[c.first], "second": runs[c.second]}
-                | {"first_value": values[c.first], "second_value": values[c.second]}
-                | {name: getattr(c, name) for name in _OF_COMPARISON}
-                | {"test": tests.test, "significant": c.p_adjusted <= LEVEL}
-            )
+        comparisons = [_oriented(c, values, baseline) for c in compared]
+        self.scores += self._score_rows(tests, comparisons, baseline)
+        pairs = self._pair_rows(tests, comparisons)
+        self.pairs += pairs
+        if baseline is None and facts.headline:
+            self.evidence.append(tests.evidence(pairs))
         gold = tests.cells[0].gold
         if isinstance(gold, QueryGold) and gold.candidates is None:
             self.remarks[
-                f"{facts['task']}: its predictions hold the first {gold.depth:,} documents of a "
+                f"{facts.task}: its predictions hold the first {gold.depth:,} documents of a "
                 "query; what a model ranks deeper counts as not found."
             ] = None
 
+    def _score_rows(
+        self, tests: _TestSet, comparisons: Sequence[Comparison], baseline: int | None
+    ) -> list[ScoreRow]:
+        facts, values, runs = vars(tests.facts()), tests.values.tolist(), tests.runs
+        if baseline is not None:
+            beside = [
+                self._beside(values[i] - values[baseline], c)
+                for i in range(len(runs))
+                for c in [next((c for c in comparisons if c.first == i), None)]
+            ]
+            return [
+                ScoreRow(
+                    **facts,
+                    run=run,
+                    value=value,
+                    letters="",
+                    best=False,
+                    not_worse=None,
+                    rank_low=None,
+                    rank_high=None,
+                    beside_baseline=mark,
+                )
+                for run, value, mark in zip(runs, values, beside, strict=True)
+            ]
+        marks = letters(values, runs, comparisons, level=self.level)
+        sets = rank_sets(len(runs), comparisons, level=self.level)
+        best = int(np.argmax(values))
+        worse = {c.second for c in comparisons if c.first == best and c.p_adjusted <= self.level}
+        return [
+            ScoreRow(
+                **facts,
+                run=run,
+                value=values[i],
+                letters=marks[i],
+                best=i == best and len(worse) == len(runs) - 1,
+                not_worse=i not in worse,
+                rank_low=sets[i][0],
+                rank_high=sets[i][1],
+                beside_baseline="",
+            )
+            for i, run in enumerate(runs)
+        ]
+
+    def _beside(self, difference: float, comparison: Comparison | None) -> str:
+        if comparison is None:
+            return "baseline"
+        if comparison.p_adjusted > self.level:
+            return "same"
+        return "better" if difference > 0 else "worse"
+
+    def _pair_rows(self, tests: _TestSet, comparisons: Sequence[Comparison]) -> list[PairRow]:
+        facts, values, runs = vars(tests.facts()), tests.values.tolist(), tests.runs
+        margin = self.margin
+        equivalent = None if margin is None else [equivalence_p(c, margin) for c in comparisons]
+        corrected = None if equivalent is None else holm(equivalent)
+        return [
+            PairRow(
+                **facts,
+                first=runs[c.first],
+                second=runs[c.second],
+                first_value=values[c.first],
+                second_value=values[c.second],
+                difference=c.difference,
+                low=c.low,
+                high=c.high,
+                wins=c.wins,
+                ties=c.ties,
+                losses=c.losses,
+                differing=c.differing,
+                sparse=c.sparse,
+                test=tests.test,
+                p=c.p,
+                p_adjusted=c.p_adjusted,
+                significant=c.p_adjusted <= self.level,
+                resolvable=c.resolvable,
+                resolvable_adjusted=c.resolvable_adjusted,
+                p_williams=c.p_williams,
+                p_equivalent=None if equivalent is None else equivalent[k],
+                equivalent=None if corrected is None else bool(corrected[k] <= self.level),
+            )
+            for k, c in enumerate(comparisons)
+        ]
+
     def frames(self) -> Compared:
         """The frames."""
-        import pandas as pd
-
-        scores = pd.DataFrame(self.scores, columns=list(SCORE_COLUMNS))
-        order = scores.groupby(["task", "split", "subset"], sort=False).ngroup()
+        scores = frame(self.scores, ScoreRow)
+        order = scores.groupby(["task", "split", "subset", "metric"], sort=False).ngroup()
         scores = scores.assign(order=order).sort_values(
             ["order", "value", "run"], ascending=[True, False, True], ignore_index=True
         )
-        pairs = pd.DataFrame(self.pairs, columns=list(PAIR_COLUMNS))
-        counts = dict.fromkeys(("wins", "ties", "losses"), "Int64")
+        several = len(self.evidence) > 1
         return Compared(
             scores.drop(columns="order"),
-            pairs.astype(counts),
+            frame(self.pairs, PairRow),
             published_beside(scores),
-            pd.DataFrame(self.groups, columns=list(GROUP_COLUMNS)),
+            frame(self.groups, GroupRow),
             list(self.remarks),
+            frame(rank_runs(self.evidence, level=self.level) if several else [], RankRow),
+            frame(records(self.evidence, level=self.level) if several else [], RecordRow),
+            self.evidence,
+            self.level,
         )
 
 
@@ -403,9 +504,3 @@ def _oriented(c: Comparison, values: Sequence[float], baseline: int | None) -> C
         wins=c.losses,
         losses=c.wins,
     )
-
-
-def _beside(difference: float, comparisons: Sequence[Comparison]) -> str:
-    if comparisons[0].p_adjusted > LEVEL:
-        return "same"
-    return "better" if difference > 0 else "worse"

@@ -50,7 +50,7 @@ class PairGold:
         Raises:
             ProtocolError: If the task has no such part.
         """
-        return self.score[self._here(measure)]
+        return self.score[self.here(measure)]
 
     def similarities(self, predicted: object, measure: Measure) -> NDArray[np.float64]:
         """A model's scores of the pairs that a measure is over.
@@ -77,9 +77,10 @@ class PairGold:
         if not np.isfinite(scores).all():
             row = int(np.argmin(np.isfinite(scores)))
             raise DataError(f"the score of row {row} is {scores[row]}, no finite number.")
-        return scores[self._here(measure)]
+        return scores[self.here(measure)]
 
-    def _here(self, measure: Measure) -> NDArray[np.bool_]:
+    def here(self, measure: Measure) -> NDArray[np.bool_]:
+        """(n,) whether a measure is over each pair."""
         if not measure.part:
             return np.ones(self.score.shape, dtype=bool)
         if measure.part not in self.parts:

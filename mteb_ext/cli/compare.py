@@ -27,6 +27,15 @@ def add_commands(commands: Commands) -> None:
         "--group", action="store_true", help="one run for all runs of a model: dev's choice"
     )
     compare.add_argument(
+        "--level", type=float, default=0.05, help="the level of significance (0.05)"
+    )
+    compare.add_argument(
+        "--margin", type=float, help="test also whether models differ by less than this"
+    )
+    compare.add_argument(
+        "--table", action="store_true", help="only models and tasks, as Markdown or LaTeX"
+    )
+    compare.add_argument(
         "--format", choices=_FORMATS.values(), help="by the ending of -o if left out"
     )
     compare.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
@@ -55,21 +64,29 @@ def _compare(arguments: argparse.Namespace) -> None:
 
     check_folders(*arguments.folders)
     from mteb_ext.analysis.comparing import compare_runs
-    from mteb_ext.tables.compare import FORMATS, comparison_tables
+    from mteb_ext.tables.compare import FORMATS, comparison_tables, to_markdown
 
     output = arguments.output
     form = arguments.format or (output and _FORMATS.get(output.suffix))
     if output and not form and output.suffix != ".txt":
         endings = ", ".join([*_FORMATS, ".txt"])
         raise DataError(f"{output}: give it one of the endings {endings}, or say --format.")
+    if not 0 < arguments.level < 1:
+        raise DataError(f"--level {arguments.level}: give a number between 0 and 1, as 0.05.")
+    if arguments.margin is not None and not arguments.margin > 0:
+        raise DataError(f"--margin {arguments.margin}: give a difference above 0, as 0.01.")
     compared = compare_runs(
         arguments.folders,
         arguments.tasks,
         metric=arguments.metric,
         baseline=arguments.baseline,
         group=arguments.group,
+        level=arguments.level,
+        margin=arguments.margin,
     )
-    if form:
+    if arguments.table and form in {None, "markdown"}:
+        print_text(to_markdown(compared, table_only=True), output)
+    elif form:
         print_text(FORMATS[form](compared), output)
     else:
         print_tables(comparison_tables(compared), output)

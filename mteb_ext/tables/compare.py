@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.metrics.comparison import SPARSE as _SPARSE
 from mteb_ext.tables.table import Table
 from mteb_ext.tables.text import (
     interval,
@@ -29,17 +30,20 @@ if TYPE_CHECKING:
     from mteb_ext.analysis.comparing import Compared
 
 _BEST_PUBLISHED = 3  # of each test set
+_LETTERED = 15  # models, up to which letters can be read
 
 
 def comparison_tables(compared: Compared) -> Iterator[Table]:
     """The tables for a terminal: scores with their letters, and the headlines' differences."""
     if len(compared.groups):
         yield _groups_table(compared.groups)
+    if len(compared.ranks):
+        yield ranks_table(compared)
     yield _scores_table(compared.scores)
     whole = compared.pairs[compared.pairs["whole"]]
     n_single = len(compared.pairs) - len(whole)
     notes = [f"{n_single} more on single subsets: --format csv or json."] if n_single else []
-    yield _pairs_table(whole, [*caption(compared, bold=False), RESOLVABLE, *notes])
+    yield _pairs_table(whole, [*caption(compared, bold=False), RESOLVABLE, SPARSE, *notes])
     sets = compared.scores[compared.scores["whole"]][["task", "subset", "metric"]]
     published = compared.published.merge(sets.drop_duplicates(), on=list(sets))
     if len(published):
@@ -47,9 +51,41 @@ def comparison_tables(compared: Compared) -> Iterator[Table]:
 
 
 RESOLVABLE = (
-    "resolvable: the smallest true difference that a test at the 5% level finds with a chance of "
-    "80%, by the observed paired spread."
+    "resolvable: the smallest true difference that p finds with a chance of 80%, by the observed "
+    "paired spread; corrected: that p corrected finds, which the letters go by."
 )
+SPARSE = (
+    f"*: the models differ on fewer than {_SPARSE} queries or pairs. The interval is too narrow: "
+    "go by p, which is exact."
+)
+
+
+def ranks_table(compared: Compared) -> Table:
+    """The ranks over all tasks, with their sets."""
+    n_tasks = int(compared.ranks["tasks"].iloc[0])
+    rows = [
+        (
+            *(row.run, str(row.rank), _ends(row.rank_low, row.rank_high)),
+            *(number(row.mean_z, 2), interval(row.mean_z_low, row.mean_z_high, 2)),
+            *(str(row.borda), _ends(row.borda_low, row.borda_high)),
+        )
+        for row in _rows(compared.ranks)
+    ]
+    columns = ("model", "rank", "set", "mean z", "interval", "Borda", "range")
+    return Table("Ranks over tasks", columns, rows, [ranks_note(n_tasks)])
+
+
+def ranks_note(n_tasks: int) -> str:
+    """What must be said beside ranks over tasks."""
+    return (
+        f"Ranks are for these {n_tasks} tasks, taken as given. Intervals say how other items of "
+        "the same tasks could reorder the models; they say nothing about other tasks. Mean z "
+        "depends on which models are shown."
+    )
+
+
+def _ends(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def caption(compared: Compared, *, bold: bool) -> list[str]:
@@ -61,7 +97,11 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
         metrics.setdefault(row.test, {})[_set(row)[-1]] = None
     tests = "; ".join(f"{test} ({', '.join(names)})" for test, names in metrics.items())
     if (scores["beside_baseline"] == "").all():
-        marks = "Models that share a letter do not differ significantly."
+        marks = (
+            "Models that share a letter do not differ significantly."
+            if _lettered(scores)
+            else "Beside each score the set of ranks that the comparisons leave to it."
+        )
         marks += " Bold: significantly better than every other model." if bold else ""
         family = "all pairs of models"
     else:
@@ -72,7 +112,8 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
         f"{row.task} {row.edition} ({row.dataset_revision[:19]})" for row in _rows(scores)
     )
     return [
-        f"Tests: {tests}. Two-sided, at the 5% level, corrected on each test set for {family} "
+        f"Tests: {tests}. Two-sided, at the {100 * compared.level:g}% level, corrected on each "
+        f"test set for {family} "
         "(step-down resampling).",
         marks,
         f"Data: {'; '.join(data)}.",
@@ -89,17 +130,42 @@ def _set(row: Any) -> tuple[str, ...]:  # noqa: ANN401 - a row
     return row.task, row.split, row.subset, name
 
 
+def _mark(row: Any, letters: bool) -> str:  # noqa: ANN401 - a row
+    """A score's letters; where there are too many models for them, its set of ranks."""
+    if letters or row.beside_baseline:
+        return str(row.letters)
+    return _ends(row.rank_low, row.rank_high)
+
+
+def _lettered(scores: pd.DataFrame) -> bool:
+    return bool(scores["run"].nunique() <= _LETTERED)
+
+
 def _scores_table(scores: pd.DataFrame) -> Table:
+    letters = _lettered(scores)
     return Table(
         "Scores",
-        ("task", "split", "subset", "metric", "n", "model", "score", "groups"),
+        (
+            "task",
+            "split",
+            "subset",
+            "metric",
+            "n",
+            "model",
+            "score",
+            "groups",
+            "rank",
+            "best or tied",
+        ),
         [
             (
                 *_set(row),
                 f"{row.n:,} {row.unit}",
                 row.run,
                 number(row.value),
-                row.letters or row.beside_baseline,
+                _mark(row, letters) or row.beside_baseline,
+                "" if row.beside_baseline else _ends(row.rank_low, row.rank_high),
+                "yes" if row.not_worse is True else "",
             )
             for row in _rows(scores)
         ],
@@ -108,8 +174,8 @@ def _scores_table(scores: pd.DataFrame) -> Table:
 
 def _pairs_table(pairs: pd.DataFrame, notes: Sequence[str]) -> Table:
     columns = (
-        *("task", "split", "subset", "metric", "first", "second", "difference", "95% interval"),
-        *("won/tied/lost", "p", "p corrected", "resolvable"),
+        *("task", "split", "subset", "metric", "first", "second", "difference", "interval"),
+        *("won/tied/lost", "p", "p corrected", "resolvable", "corrected"),
     )
     rows = [
         (
@@ -117,11 +183,12 @@ def _pairs_table(pairs: pd.DataFrame, notes: Sequence[str]) -> Table:
             row.first,
             row.second,
             number(row.difference),
-            interval(row.low, row.high, 4),
+            interval(row.low, row.high, 4) + ("*" if row.sparse else ""),
             f"{row.wins}/{row.ties}/{row.losses}" if row.unit == "queries" else "",
             p_value(row.p),
             p_value(row.p_adjusted),
             number(row.resolvable),
+            number(row.resolvable_adjusted),
         )
         for row in _rows(pairs)
     ]
@@ -185,9 +252,11 @@ def _matrix(
     whole = scores[scores["whole"]]
     sets = list(dict.fromkeys(map(_set, _rows(whole))))
     cells: dict[str, dict[tuple[str, ...], str]] = {}
+    letters = _lettered(scores)
     for row in _rows(whole):
         value = markup.value(number(row.value))
-        mark = row.letters or {"better": "+", "worse": "-"}.get(row.beside_baseline, "")
+        beside = {"better": "+", "worse": "-"}.get(row.beside_baseline, "")
+        mark = _mark(row, letters) or beside
         cell = markup.bold(value) if row.best else value
         cells.setdefault(row.run, {})[_set(row)] = cell + (markup.superscript(mark) if mark else "")
     header = [
@@ -225,23 +294,28 @@ def to_latex(compared: Compared) -> str:
     return "\n".join(lines) + "\n"
 
 
-def to_markdown(compared: Compared) -> str:
-    """The scores and the headlines' differences as Markdown tables."""
+def to_markdown(compared: Compared, *, table_only: bool = False) -> str:
+    """The scores, and the headlines' differences unless only the table is wanted."""
     header, rows = _matrix(compared.scores, _MARKDOWN)
     scores = [
         ["model", *(f"{task} {metric}" for task, metric in header)],
         *([model, *cells] for model, cells in rows),
     ]
     tables = [_markdown_table(scores)]
+    if table_only:
+        notes = [_MARKDOWN.text(line) for line in caption(compared, bold=True)]
+        return "\n\n".join([*tables, *notes]) + "\n"
     for table in _further_tables(compared):
         cells = [[_MARKDOWN.text(cell) for cell in row] for row in (table.columns, *table.rows)]
         tables.append(_markdown_table(cells))
-    notes = [_MARKDOWN.text(line) for line in (*caption(compared, bold=True), RESOLVABLE)]
+    notes = [_MARKDOWN.text(line) for line in (*caption(compared, bold=True), RESOLVABLE, SPARSE)]
     return "\n\n".join([*tables, *notes]) + "\n"
 
 
 def _further_tables(compared: Compared) -> Iterator[Table]:
     """The headlines' differences, and the runs where they are grouped by model."""
+    if len(compared.ranks):
+        yield ranks_table(compared)
     yield _pairs_table(compared.pairs[compared.pairs["whole"]], [])
     if len(compared.groups):
         yield _groups_table(compared.groups)
@@ -270,7 +344,10 @@ def to_html(compared: Compared) -> str:
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Comparison</title>',
         _html_table("Scores", scores),
         *further,
-        *(f"<p>{_HTML.text(line)}</p>" for line in (*caption(compared, bold=True), RESOLVABLE)),
+        *(
+            f"<p>{_HTML.text(line)}</p>"
+            for line in (*caption(compared, bold=True), RESOLVABLE, SPARSE)
+        ),
     ]
     return "\n".join(lines) + "\n</html>\n"
 
@@ -301,6 +378,8 @@ def to_json(compared: Compared) -> str:
             ("pairs", compared.pairs),
             ("published", compared.published),
             ("groups", compared.groups),
+            ("ranks", compared.ranks),
+            ("records", compared.records),
         )
     }
     return json.dumps({**frames, "remarks": list(compared.remarks)}, indent=1) + "\n"

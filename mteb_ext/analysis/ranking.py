@@ -1,0 +1,109 @@
+"""Ranks of runs over tasks, and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mteb_ext.analysis.rows import PairRow, RankRow, RecordRow
+from mteb_ext.metrics.comparison import LEVEL
+from mteb_ext.metrics.ranks import TestSetScores, overall_ranks
+from mteb_ext.metrics.significance import holm
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a task's headline says of its runs, item by item.
+
+    Attributes:
+        task: The task.
+        split: The split.
+        runs: The runs.
+        scores: Their scores, and the influences of the items.
+        judgements: A digest of the gold, row by row: two tasks that share it hold the same
+            judgements.
+        pairs: The comparisons of the runs.
+    """
+
+    task: str
+    split: str
+    runs: Sequence[str]
+    scores: TestSetScores
+    judgements: str
+    pairs: Sequence[PairRow]
+
+    def of(self, runs: Sequence[str]) -> TestSetScores:
+        """The scores of some of the runs, in their order."""
+        kept = [self.runs.index(run) for run in runs]
+        return TestSetScores(
+            self.scores.scores[kept], self.scores.influences[kept], self.scores.items
+        )
+
+
+def counted_once(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The tasks without those whose judgements an earlier one holds as well."""
+    first: dict[str, Evidence] = {}
+    for one in evidence:
+        first.setdefault(one.judgements, one)
+    return list(first.values())
+
+
+def rank_runs(evidence: Sequence[Evidence], *, level: float = LEVEL) -> list[RankRow]:
+    """The places of the runs that every task has, the best first.
+
+    Args:
+        evidence: Of each task. Of two with the same judgements the first counts.
+        level: One minus the confidence.
+    """
+    counted = counted_once(evidence)
+    runs = _common_runs(counted)
+    if not runs:
+        return []
+    found = overall_ranks([one.of(runs) for one in counted], level=level)
+    rows = [
+        RankRow(
+            run=run,
+            tasks=len(counted),
+            rank=r.rank,
+            rank_low=r.rank_low,
+            rank_high=r.rank_high,
+            borda=r.borda,
+            borda_low=r.borda_low,
+            borda_high=r.borda_high,
+            mean_z=r.mean_z,
+            mean_z_low=r.mean_z_low,
+            mean_z_high=r.mean_z_high,
+        )
+        for run, r in zip(runs, found, strict=True)
+    ]
+    return sorted(rows, key=lambda row: (row.rank, row.run))
+
+
+def records(evidence: Sequence[Evidence], *, level: float = LEVEL) -> list[RecordRow]:
+    """For every two runs the tasks that are won and lost, by Holm's correction over the tasks.
+
+    Dror, Baumer, Bogomolov and Reichart, "Replicability Analysis for Natural Language Processing"
+    (TACL 2017). The p-values are those already corrected for all pairs of runs.
+    """
+    counted = counted_once(evidence)
+    by_pair: dict[frozenset[str], list[PairRow]] = {}
+    for one in counted:
+        for row in one.pairs:
+            by_pair.setdefault(frozenset((row.first, row.second)), []).append(row)
+    found = []
+    for first, second in combinations(_common_runs(counted), 2):
+        rows = by_pair[frozenset((first, second))]
+        sure = holm(np.array([row.p_adjusted for row in rows])) <= level
+        better = [row.first == first if row.difference > 0 else row.second == first for row in rows]
+        won = sum(s and b for s, b in zip(sure, better, strict=True))
+        found.append(RecordRow(first, second, len(rows), int(won), int(sure.sum() - won)))
+    return found
+
+
+def _common_runs(evidence: Sequence[Evidence]) -> list[str]:
+    if not evidence:
+        return []
+    return [run for run in evidence[0].runs if all(run in one.runs for one in evidence)]

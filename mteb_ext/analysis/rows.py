@@ -1,0 +1,166 @@
+"""The rows of comparisons and ranks: a class a table, whose fields are its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class TestSetRow:
+    """What names a test set: a subset of a task's split, or the mean over several subsets.
+
+    Attributes:
+        task: The task.
+        split: The split.
+        subset: The subset; empty for a mean.
+        metric: The result key.
+        n: The number of pairs or queries.
+        unit: ``pairs`` or ``queries``.
+        subsets: How many of the task's subsets the score is over.
+        all_subsets: How many the task has.
+        whole: Whether these are all the subsets that were predicted in the split.
+        headline: Whether it is the task's main score over all of them.
+        dataset_revision: The revision of the data.
+        edition: The edition of the data.
+    """
+
+    __test__ = False
+
+    task: str
+    split: str
+    subset: str
+    metric: str
+    n: int
+    unit: str
+    subsets: int
+    all_subsets: int
+    whole: bool
+    headline: bool
+    dataset_revision: str
+    edition: str
+
+
+@dataclass(frozen=True)
+class ScoreRow(TestSetRow):
+    """A run's score.
+
+    Attributes:
+        run: The run.
+        value: The score.
+        letters: Runs that share a letter do not differ significantly; empty beside a baseline.
+        best: Whether it is significantly better than every other run.
+        not_worse: Whether it is not significantly worse than the best; None beside a baseline.
+        rank_low: The best rank that the comparisons leave to it; None beside a baseline.
+        rank_high: The worst one.
+        beside_baseline: ``better``, ``worse``, ``same``, or ``baseline``; empty without one.
+    """
+
+    run: str
+    value: float
+    letters: str
+    best: bool
+    not_worse: bool | None
+    rank_low: int | None
+    rank_high: int | None
+    beside_baseline: str
+
+
+@dataclass(frozen=True)
+class PairRow(TestSetRow):
+    """The comparison of two runs; see :class:`mteb_ext.metrics.comparison.Comparison`.
+
+    Attributes:
+        p_equivalent: P-value that the runs differ by less than the margin (two one-sided tests);
+            None without a margin.
+        equivalent: Whether they do so significantly, after Holm's correction over the family.
+    """
+
+    first: str
+    second: str
+    first_value: float
+    second_value: float
+    difference: float
+    low: float
+    high: float
+    wins: int | None
+    ties: int | None
+    losses: int | None
+    differing: int
+    sparse: bool
+    test: str
+    p: float
+    p_adjusted: float
+    significant: bool
+    resolvable: float
+    resolvable_adjusted: float
+    p_williams: float | None
+    p_equivalent: float | None
+    equivalent: bool | None
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """The runs of a model, and the one that stands for them."""
+
+    task: str
+    split: str
+    metric: str
+    model: str
+    runs: int
+    mean: float
+    sd: float
+    lowest: float
+    highest: float
+    run: str
+    value: float
+    chosen_by: str
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """A run's place over several tasks; see :class:`mteb_ext.metrics.ranks.OverallRank`."""
+
+    run: str
+    tasks: int
+    rank: int
+    rank_low: int
+    rank_high: int
+    borda: int
+    borda_low: int
+    borda_high: int
+    mean_z: float
+    mean_z_low: float
+    mean_z_high: float
+
+
+@dataclass(frozen=True)
+class RecordRow:
+    """On how many tasks one run is significantly better than another, corrected over the tasks."""
+
+    first: str
+    second: str
+    tasks: int
+    won: int
+    lost: int
+
+
+_COUNTS = ("wins", "ties", "losses", "rank_low", "rank_high")
+
+
+def columns(row: type) -> tuple[str, ...]:
+    """The columns of a class of rows."""
+    return tuple(field.name for field in fields(row))
+
+
+def frame(rows: Sequence[Any], row: type) -> pd.DataFrame:
+    """Rows as a frame, with the columns of their class even if there are none."""
+    import pandas as pd
+
+    names = columns(row)
+    found = pd.DataFrame([[getattr(r, name) for name in names] for r in rows], columns=list(names))
+    return found.astype({name: "Int64" for name in _COUNTS if name in names})
