@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -34,6 +34,11 @@ class Evidence:
     scores: TestSetScores
     judgements: str
     pairs: Sequence[PairRow]
+
+    def kept(self, runs: Collection[str]) -> Evidence:
+        """The same of some of the runs."""
+        names = [run for run in self.runs if run in runs]
+        return replace(self, runs=names, scores=self.of(names))
 
     def of(self, runs: Sequence[str]) -> TestSetScores:
         """The scores of some of the runs, in their order."""

@@ -38,7 +38,7 @@ def comparison_tables(compared: Compared) -> Iterator[Table]:
     if len(compared.groups):
         yield _groups_table(compared.groups)
     if len(compared.ranks):
-        yield ranks_table(compared)
+        yield ranks_table(compared.ranks)
     yield _scores_table(compared.scores)
     whole = compared.pairs[compared.pairs["whole"]]
     n_single = len(compared.pairs) - len(whole)
@@ -60,16 +60,16 @@ SPARSE = (
 )
 
 
-def ranks_table(compared: Compared) -> Table:
-    """The ranks over all tasks, with their sets."""
-    n_tasks = int(compared.ranks["tasks"].iloc[0])
+def ranks_table(ranks: pd.DataFrame) -> Table:
+    """Ranks over tasks, with their sets: rows of `RankRow`, at least one."""
+    n_tasks = int(ranks["tasks"].iloc[0])
     rows = [
         (
             *(row.run, str(row.rank), _ends(row.rank_low, row.rank_high)),
             *(number(row.mean_z, 2), interval(row.mean_z_low, row.mean_z_high, 2)),
             *(str(row.borda), _ends(row.borda_low, row.borda_high)),
         )
-        for row in _rows(compared.ranks)
+        for row in _rows(ranks)
     ]
     columns = ("model", "rank", "set", "mean z", "interval", "Borda", "range")
     return Table("Ranks over tasks", columns, rows, [ranks_note(n_tasks)])
@@ -315,7 +315,7 @@ def to_markdown(compared: Compared, *, table_only: bool = False) -> str:
 def _further_tables(compared: Compared) -> Iterator[Table]:
     """The headlines' differences, and the runs where they are grouped by model."""
     if len(compared.ranks):
-        yield ranks_table(compared)
+        yield ranks_table(compared.ranks)
     yield _pairs_table(compared.pairs[compared.pairs["whole"]], [])
     if len(compared.groups):
         yield _groups_table(compared.groups)

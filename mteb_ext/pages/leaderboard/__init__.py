@@ -14,11 +14,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.analysis.ranking import rank_runs
+from mteb_ext.analysis.rows import RankRow, frame
 from mteb_ext.pages.html import asset, macros, render
 from mteb_ext.pages.leaderboard.data import SAMPLES, Leaderboard, Ranking
 from mteb_ext.papers import PAPERS as CITED
 from mteb_ext.published import variants_of
-from mteb_ext.tables.compare import comparison_tables, to_csv, to_json
+from mteb_ext.tables.compare import comparison_tables, ranks_table, to_csv, to_json
 from mteb_ext.tables.text import printable, spreadsheet_cell
 
 if TYPE_CHECKING:
@@ -123,9 +125,30 @@ class _Site:
         ranks = of_columns["run"].map(ranking.ranks).astype("Int64")
         files = dict(_tables(f"{place}/scores", of_columns.assign(rank=ranks)))
         files[f"{place}/citation.bib"] = _whole_lines(ranking.citation)
-        values = {"ranking": ranking, "cells": cells, "heads": heads, "files": list(files)}
+        sets = self._rank_sets(ranking)
+        files.update(_tables(f"{place}/ranks", sets) if len(sets) else ())
+        values = {
+            "ranking": ranking,
+            "cells": cells,
+            "heads": heads,
+            "files": list(files),
+            "ranks": macros().table(ranks_table(sets)) if len(sets) else "",
+        }
         yield self._page("benchmark", ranking.name, values)
         yield from files.items()
+
+    def _rank_sets(self, ranking: Ranking) -> pd.DataFrame:
+        """The ranks over the benchmark's tasks, of the runs that every task has."""
+        evidence = [
+            one
+            for task, split in ranking.ranked
+            if task in self.board.page.compared
+            for one in self.board.page.compared[task].evidence
+            if one.split == split and set(ranking.ranks) <= set(one.runs)
+        ]
+        whole = len(evidence) == len(ranking.ranked) > 1
+        kept = set(ranking.ranks)
+        return frame(rank_runs([one.kept(kept) for one in evidence]) if whole else [], RankRow)
 
     def _task(self, name: str) -> Iterator[tuple[str, str]]:
         board, task, scores = self.board, self.board.tasks[name], self._scores(task=name)

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mteb_ext.analysis.editions import OTHER, PAPERS
+from mteb_ext.analysis.ranking import rank_runs
+from mteb_ext.analysis.rows import RankRow, frame
 from mteb_ext.errors import MtebExtError
 from mteb_ext.pages.html import Markup, macros, render, text
-from mteb_ext.tables.compare import comparison_tables
+from mteb_ext.tables.compare import comparison_tables, ranks_table
 from mteb_ext.tables.report import models_table
 from mteb_ext.tables.table import Table
 from mteb_ext.tables.text import metric_name, number, printable
@@ -124,6 +126,9 @@ class _Page:
         if marks:
             yield _note("Models that share a letter do not differ significantly on that task.")
         yield _details("With 95% intervals", _table(models_table(rows)))
+        evidence = [one for c in self.data.compared.values() for one in c.evidence]
+        if len(evidence) > 1 and (ranks := rank_runs(evidence)):
+            yield _table(ranks_table(frame(ranks, RankRow)))
 
     def _headlines(self) -> Iterator[str]:
         yield _note(
