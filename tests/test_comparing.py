@@ -391,6 +391,12 @@ def test_of_two_tasks_with_the_same_judgements_one_counts(predictions):
     assert {row.tasks for row in rank_runs([*evidence, other])} == {3}
 
 
+def test_a_task_of_few_runs_does_not_leave_out_the_others(predictions):
+    evidence = compare_runs([predictions]).evidence
+    few = replace(evidence[0].kept(evidence[0].runs[:2]), task="few", judgements="other")
+    assert rank_runs([*evidence, few]) == rank_runs(evidence)
+
+
 def test_items_are_known_by_content(predictions):
     pairs, questions = (one.scores.items for one in compare_runs([predictions]).evidence)
     assert len(pairs) == 48

@@ -49,18 +49,23 @@ class Evidence:
 
 
 def counted_once(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The tasks without those whose judgements an earlier one holds as well."""
+    """The tasks that ranks are over.
+
+    They are those that the most runs have, so that a task of two runs does not leave out all other
+    runs; without those whose judgements an earlier one holds as well.
+    """
     first: dict[str, Evidence] = {}
-    for one in evidence:
+    most = max((len(one.runs) for one in evidence), default=0)
+    for one in (one for one in evidence if len(one.runs) == most):
         first.setdefault(one.judgements, one)
     return list(first.values())
 
 
 def rank_runs(evidence: Sequence[Evidence], *, level: float = LEVEL) -> list[RankRow]:
-    """The places of the runs that every task has, the best first.
+    """The places of the runs, the best first.
 
     Args:
-        evidence: Of each task. Of two with the same judgements the first counts.
+        evidence: Of each task; see `counted_once` for those that count.
         level: One minus the confidence.
     """
     counted = counted_once(evidence)
