@@ -94,10 +94,10 @@ class ModelSpec:
                 "results. Name the commit."
             )
         if self.folder:
-            _warn_of_namesake(self.model)
             kind_of_folder(self.folder, self.kind)
             if needs_own_code(self.folder) and not self.trust_remote_code:
                 raise ModelError(f"{self.folder} {_TRUST}")
+            _warn_of_namesake(self.model)
             return
         self._check_that_it_can_be_a_name()
         if self._loader_options() and _is_lexical(self.model):
