@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import mteb
 import numpy as np
@@ -23,7 +24,7 @@ from mteb_ext.cli import main
 from mteb_ext.errors import DataError, UndefinedMetricError
 from mteb_ext.metrics.comparison import compare_means_of
 from mteb_ext.metrics.significance import holm
-from mteb_ext.tables.compare import FORMATS, comparison_tables
+from mteb_ext.tables.compare import FORMATS, comparison_tables, items_to_csv
 from mteb_ext.tables.table import plain_lines
 from mteb_ext.tables.text import p_value
 
@@ -432,6 +433,94 @@ def test_csv_and_json_hold_every_digit(predictions):
     assert [row["p"] for row in held["pairs"]] == compared.pairs["p"].tolist()
     assert {row["wins"] for row in held["pairs"] if row["unit"] == "pairs"} == {None}
     assert held["remarks"] == []
+
+
+def test_items_are_written_with_their_ids(predictions, tmp_path, capsys):
+    path = tmp_path / "items.csv"
+    assert main(["compare", str(predictions), "--items", str(path), "-t", "WikiQA.sample"]) == 0
+    items = pd.read_csv(path, dtype={"id": str}, float_precision="round_trip")
+    assert len(items) == 3 * 10
+    ids = sorted(set(load_dataset("WikiQA.sample")["question_id"]))
+    for (first, second), rows in items.groupby(["first", "second"]):
+        ordered = rows.sort_values("id")
+        assert list(ordered["id"]) == ids  # as average_precisions is ordered
+        for model, column in ((first, "first_value"), (second, "second_value")):
+            assert ordered[column].to_numpy() == pytest.approx(
+                average_precisions(predictions, model)
+            )
+    assert (items["difference"] == items["first_value"] - items["second_value"]).all()
+    assert main(["compare", str(predictions), "--items", str(tmp_path / "items.txt")]) == 1
+    assert "give it the ending .csv" in capsys.readouterr().err
+
+
+def test_items_of_a_correlation_average_to_it(predictions):
+    compared = compare_runs([predictions], ["STS17SemEval.sample"])
+    single = compared.pairs[compared.pairs["subset"] != ""].set_index(["subset", "first", "second"])
+    frames = list(compared.item_differences())
+    assert len(frames) == len(single) == 18
+    gold = load_dataset("STS17SemEval.sample", subset="5-en-en")["score"]
+    for frame in frames:
+        one = frame.iloc[0]
+        row = single.loc[one["subset"], one["first"], one["second"]]
+        assert frame["first_value"].mean() == pytest.approx(row["first_value"])
+        assert frame["difference"].mean() == pytest.approx(row["difference"])
+        if one["subset"] == "5-en-en":
+            found = predicted(predictions, one["first"], "STS17SemEval.sample")
+            scores = found["5-en-en"]["test"]["cosine_scores"]
+            # What a pair adds is proportional to what the correlation loses without it.
+            without = [
+                stats.pearsonr(np.delete(scores, i), np.delete(gold, i))[0]
+                for i in range(len(gold))
+            ]
+            added = frame["first_value"] - frame["first_value"].mean()
+            lost = (np.mean(without) - without) * (len(gold) - 1)
+            assert added.to_numpy() == pytest.approx(lost, rel=1e-6, abs=1e-9)
+
+
+def test_names_in_the_items_are_no_formulas(predictions, monkeypatch):
+    compared = compare_runs([predictions], ["WikiQA.sample"])
+    [first, *_] = compared.item_differences()
+    hostile = first.assign(id="=1+1", second="@x", difference=-0.5)
+    monkeypatch.setattr(type(compared), "item_differences", lambda self: [hostile, hostile])
+    read = pd.read_csv(io.StringIO(items_to_csv(compared)))
+    assert len(read) == 2 * len(hostile)
+    assert set(read["id"]) == {"'=1+1"}
+    assert set(read["second"]) == {"'@x"}
+    assert set(read["difference"]) == {-0.5}
+
+
+def test_items_that_cannot_be_written_leave_the_older_file(predictions, tmp_path, monkeypatch):
+    path = tmp_path / "items.csv"
+    path.write_text("older")
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    command = ["compare", str(predictions), "-t", "WikiQA.sample", "--items", str(path)]
+    assert main(command) == 1
+    assert path.read_text() == "older"
+
+
+def test_several_metrics_stand_in_one_table(predictions, capsys):
+    wanted = ["--metric", "mrr", "map", "-t", "WikiQA.sample", "--table"]
+    assert main(["compare", str(predictions), *wanted]) == 0
+    head, _, *rows = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert head == "| model | WikiQA.sample mrr | WikiQA.sample map |"
+    both = compare_runs([predictions], ["WikiQA.sample"], metric=["mrr", "map"])
+    for row in rows:
+        run, *cells = row.strip("| ").split(" | ")
+        for metric, cell in zip(("mrr", "map"), cells, strict=True):
+            alone = compare_runs([predictions], ["WikiQA.sample"], metric=metric).scores
+            [score] = alone[alone["run"] == run].itertuples()
+            assert f"{score.value:.4f}" in cell
+            assert cell.endswith(f"<sup>{score.letters}</sup>")
+    latex = FORMATS["latex"](both)
+    assert "each metric by itself" in latex
+    assert " & mrr & map " in latex
+    assert "each metric" not in FORMATS["latex"](compare_runs([predictions]))
+    with pytest.raises(DataError, match="one metric"):
+        compare_runs([predictions], metric=["mrr", "map"], group=True)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -56,6 +56,11 @@ RANDOMISATION = "paired randomisation test over queries"
 RESAMPLING = "bootstrap-t of the difference"
 
 SCORE_COLUMNS, PAIR_COLUMNS, GROUP_COLUMNS = map(columns, (ScoreRow, PairRow, GroupRow))
+ITEM_COLUMNS = (
+    *("task", "split", "subset", "metric", "id", "first", "second"),
+    *("first_value", "second_value", "difference"),
+)
+_MAIN: tuple[None] = (None,)  # the main score, whichever a task's is
 _DEV = ("dev", "validation")
 
 
@@ -84,6 +89,7 @@ class Compared:
         records: The columns of `RecordRow`: the tasks that one run won and lost against another.
         evidence: What the ranks are computed from, a task's headline each.
         level: The level of significance.
+        test_sets: What was compared; `item_differences` takes the single subsets apart.
     """
 
     scores: pd.DataFrame
@@ -95,13 +101,28 @@ class Compared:
     records: pd.DataFrame
     evidence: Sequence[Evidence] = ()
     level: float = LEVEL
+    test_sets: Sequence[_TestSet] = ()
+
+    def item_differences(self) -> Iterator[pd.DataFrame]:
+        """Every difference, item by item: a frame of `ITEM_COLUMNS` for each row of single subsets.
+
+        A value is the query's. For a correlation it is the pair's pseudo-value, which is the
+        correlation plus what the pair adds to it (Tukey's jackknife). In either case the values'
+        mean is the model's score, and the differences' mean the difference of the two scores.
+        """
+        by_set = dict(iter(self.pairs.groupby(["task", "split", "subset", "metric"])))
+        for tests in self.test_sets:
+            facts = tests.facts()
+            key = (facts.task, facts.split, facts.subset, facts.metric)
+            if facts.subset and key in by_set:
+                yield from tests.item_differences(by_set[key])
 
 
 def compare_runs(
     folders: str | Path | Sequence[str | Path],
     names: str | Sequence[str] = (),
     *,
-    metric: str | None = None,
+    metric: str | Sequence[str] = (),
     baseline: str | None = None,
     group: bool = False,
     level: float = LEVEL,
@@ -112,11 +133,13 @@ def compare_runs(
     Args:
         folders: Folders that hold prediction files at any depth.
         names: Tasks; all that are found if left out.
-        metric: A result key, for example ``ndcg_at_10``; each task's main score if left out. Tasks
-            whose predictions do not allow it are named by a logged warning and left out.
+        metric: A result key, for example ``ndcg_at_10``, or several; each task's main score if left
+            out. Tasks whose predictions do not allow it are named by a logged warning and left
+            out.
         baseline: Compare all other models with this one, and not with each other.
         group: Let one run stand for all runs of a model: the one that dev would have chosen, or
-            without dev predictions the median one.
+            without dev predictions the median one. Each metric would choose a run of its own, so
+            that only one can be asked for.
         level: The level of significance; intervals are of one minus it.
         margin: A difference that would matter: test also whether models differ by less.
 
@@ -125,22 +148,30 @@ def compare_runs(
             data cannot be had here is named by a logged warning and left out.
         UndefinedMetricError: If a model's correlation is undefined.
     """
+    metrics = [metric] if isinstance(metric, str) else list(dict.fromkeys(metric))
+    if group and len(metrics) > 1:
+        raise DataError("runs are grouped by one metric: give one, or do not group.")
     found = find_runs(folders, names)
     if baseline is not None:
         _check_baseline(baseline, found)
     results = _Results(level, margin)
     for name, files in found.items():
         try:
-            for split in _by_split(load_cells(name, files), metric, group=group):
-                results.add(split, baseline)
-        except UndefinedMetricError:
-            raise
-        except (ProtocolError, DataNotProvidedError, OfflineError) as error:
+            cells = load_cells(name, files)
+        except (DataNotProvidedError, OfflineError) as error:
             logger.warning("%s is skipped: %s", name, error)
+            continue
+        for wanted in metrics or _MAIN:
+            try:
+                for split in _by_split(cells, wanted, group=group):
+                    results.add(split, baseline)
+            except UndefinedMetricError:
+                raise
+            except ProtocolError as error:
+                logger.warning("%s is skipped: %s", name, error)
     if not results.pairs:
-        raise DataError(
-            f"nothing to compare by {metric or 'the main scores'}; the warnings say why."
-        )
+        asked = ", ".join(metrics) or "the main scores"
+        raise DataError(f"nothing to compare by {asked}; the warnings say why.")
     return results.frames()
 
 
@@ -229,6 +260,25 @@ class _TestSet:
         facts = self.facts()
         judgements = "/".join(cell.judgements(self.measure) for cell in self.cells)
         return Evidence(facts.task, facts.split, self.runs, scores, judgements, pairs)
+
+    def item_differences(self, pairs: pd.DataFrame) -> Iterator[pd.DataFrame]:
+        """The rows of `pairs`, item by item; this must be a single subset."""
+        import pandas as pd
+
+        [cell], [values] = self.cells, self.rows
+        if self.of_pairs:
+            correlations, [moved] = influences_of(self._subsets(), self.measure.coefficient)
+            n = moved.shape[1]
+            values = correlations[:, np.newaxis] + moved * np.sqrt(n * (n - 1))
+        ids, by_run = cell.ids(self.measure), dict(zip(self.runs, values, strict=True))
+        for row in pairs.itertuples():
+            first, second = by_run[row.first], by_run[row.second]
+            of_row = {
+                **{name: getattr(row, name) for name in ITEM_COLUMNS[:4]},
+                **{"id": ids, "first": row.first, "second": row.second},
+                **{"first_value": first, "second_value": second, "difference": first - second},
+            }
+            yield pd.DataFrame(of_row, columns=list(ITEM_COLUMNS))
 
     @property
     def test(self) -> str:
@@ -355,6 +405,7 @@ class _Results:
         self.pairs: list[PairRow] = []
         self.groups: list[GroupRow] = []
         self.evidence: list[Evidence] = []
+        self.sets: list[_TestSet] = []
         self.remarks: dict[str, None] = {}
 
     def add(self, split: _Split, baseline: str | None) -> None:
@@ -376,6 +427,7 @@ class _Results:
         self.scores += self._score_rows(tests, comparisons, baseline)
         pairs = self._pair_rows(tests, comparisons)
         self.pairs += pairs
+        self.sets.append(tests)
         if baseline is None and facts.headline:
             self.evidence.append(tests.evidence(pairs))
         gold = tests.cells[0].gold
@@ -486,6 +538,7 @@ class _Results:
             frame(records(self.evidence, level=self.level) if several else [], RecordRow),
             self.evidence,
             self.level,
+            self.sets,
         )
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mteb_ext.cli.output import print_tables, print_text
+from mteb_ext.cli.output import print_tables, print_text, write_whole_file
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ def add_commands(commands: Commands) -> None:
         "compare", help="test the differences of models on tasks, from their prediction files"
     )
     _add_selection(compare)
-    compare.add_argument("--metric", help="a result key, as ndcg_at_10; main scores if left out")
+    compare.add_argument(
+        "--metric",
+        nargs="+",
+        default=[],
+        help="result keys, as ndcg_at_10 mrr; main scores if left out",
+    )
     compare.add_argument("--baseline", metavar="MODEL", help="compare all others with this one")
     compare.add_argument(
         "--group", action="store_true", help="one run for all runs of a model: dev's choice"
@@ -34,6 +39,12 @@ def add_commands(commands: Commands) -> None:
     )
     compare.add_argument(
         "--table", action="store_true", help="only models and tasks, as Markdown or LaTeX"
+    )
+    compare.add_argument(
+        "--items",
+        type=Path,
+        metavar="FILE.csv",
+        help="write every difference there, query by query or pair by pair",
     )
     compare.add_argument(
         "--format", choices=_FORMATS.values(), help="by the ending of -o if left out"
@@ -64,7 +75,7 @@ def _compare(arguments: argparse.Namespace) -> None:
 
     check_folders(*arguments.folders)
     from mteb_ext.analysis.comparing import compare_runs
-    from mteb_ext.tables.compare import FORMATS, comparison_tables, to_markdown
+    from mteb_ext.tables.compare import FORMATS, comparison_tables, items_to_csv, to_markdown
 
     output = arguments.output
     form = arguments.format or (output and _FORMATS.get(output.suffix))
@@ -75,6 +86,9 @@ def _compare(arguments: argparse.Namespace) -> None:
         raise DataError(f"--level {arguments.level}: give a number between 0 and 1, as 0.05.")
     if arguments.margin is not None and not arguments.margin > 0:
         raise DataError(f"--margin {arguments.margin}: give a difference above 0, as 0.01.")
+    items = arguments.items
+    if items and items.suffix != ".csv":
+        raise DataError(f"--items {items}: give it the ending .csv.")
     compared = compare_runs(
         arguments.folders,
         arguments.tasks,
@@ -84,6 +98,8 @@ def _compare(arguments: argparse.Namespace) -> None:
         level=arguments.level,
         margin=arguments.margin,
     )
+    if items:
+        write_whole_file(items, items_to_csv(compared))
     if arguments.table and form in {None, "markdown"}:
         print_text(to_markdown(compared, table_only=True), output)
     elif form:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mteb_ext.errors import MtebExtError
+from mteb_ext.files import write_whole
 from mteb_ext.tables.text import on_one_line
 
 if TYPE_CHECKING:
@@ -45,6 +46,18 @@ def write_file(path: Path, text: str) -> None:
         raise MtebExtError(
             f"{path} cannot be written: {error.strerror}. Make its folder, or name another file."
         ) from error
+
+
+def write_whole_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        MtebExtError: If it cannot be written. An older file then stays as it was.
+    """
+    try:
+        write_whole(path, text.encode("utf-8"))
+    except OSError as error:
+        raise MtebExtError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def print_tables(tables: Iterable[Table], path: Path | None = None) -> None:

@@ -111,10 +111,11 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
     data = dict.fromkeys(
         f"{row.task} {row.edition} ({row.dataset_revision[:19]})" for row in _rows(scores)
     )
+    apart = whole.groupby(["task", "split", "subset"])["metric"].nunique().max() > 1
     return [
         f"Tests: {tests}. Two-sided, at the {100 * compared.level:g}% level, corrected on each "
         f"test set for {family} "
-        "(step-down resampling).",
+        f"(step-down resampling){', each metric by itself' if apart else ''}.",
         marks,
         f"Data: {'; '.join(data)}.",
         *compared.remarks,
@@ -365,8 +366,21 @@ def _html_cells(cells: Sequence[str], tag: str) -> str:
 
 def to_csv(compared: Compared) -> str:
     """Every difference, with all digits: the frame of pairs."""
-    cells = compared.pairs.map(lambda v: spreadsheet_cell(v) if isinstance(v, str) else v)
-    return str(cells.to_csv(index=False))
+    return _csv(compared.pairs)
+
+
+def items_to_csv(compared: Compared) -> str:
+    """Every difference, item by item, with all digits."""
+    parts = (_csv(part, header=i == 0) for i, part in enumerate(compared.item_differences()))
+    return "".join(parts)
+
+
+def _csv(frame: pd.DataFrame, *, header: bool = True) -> str:
+    cells = frame.copy()
+    for name in cells.select_dtypes(exclude="number"):
+        of_text = {v: spreadsheet_cell(v) for v in cells[name].unique() if isinstance(v, str)}
+        cells[name] = [of_text.get(v, v) for v in cells[name]]
+    return str(cells.to_csv(index=False, header=header))
 
 
 def to_json(compared: Compared) -> str:
