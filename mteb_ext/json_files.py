@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mteb_ext.errors import DataError
+from mteb_ext.files import read_regular
 
 
 def read_json(
@@ -26,9 +27,10 @@ def read_json(
             name to the message.
     """
     try:
-        if path.stat().st_size > largest:
+        content = read_regular(path, largest)
+        if content is None:
             raise DataError(f"the file is larger than {int(largest) >> 20} MB.")
-        text = path.read_text("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"the file is not UTF-8 text from byte {error.start} on.") from error
     except OSError as error:
@@ -61,3 +63,8 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(members):
         raise ValueError("a name occurs twice in an object")
     return found
+
+
+def storable(text: str) -> str:
+    """Text that UTF-8 can hold: names of files and escapes in JSON need not be."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

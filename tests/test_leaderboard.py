@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import errno
 import functools
 import hashlib
 import html
@@ -28,7 +29,7 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 
 from mteb_ext import load_results
 from mteb_ext.cli import main
-from mteb_ext.cli.site_folder import LISTING, check_place, write_site
+from mteb_ext.cli.site_folder import LISTING, MARK, check_place, write_site
 from mteb_ext.errors import DataError
 from mteb_ext.pages.leaderboard import file_name, site_files
 from mteb_ext.pages.leaderboard.data import borda_ranks, leaderboard
@@ -499,14 +500,14 @@ def test_a_site_replaces_the_older_one(tmp_path):
     check_place(site, [])
     write_site(site, {"index.html": "new", "y/é.html": "y"})
     listing = written(site).pop(LISTING)
-    assert {k: v for k, v in written(site).items() if k != LISTING} == {
+    assert {k: v for k, v in written(site).items() if k not in {LISTING, MARK}} == {
         "index.html": "new",
         "y/é.html": "y",
     }
     assert listing.splitlines()[0] == f"{hashlib.sha256(b'new').hexdigest()}  index.html"
     assert [path.name for path in site.parent.iterdir()] == ["site"]  # nothing is left behind
     done = subprocess.run(["sha256sum", "-c", LISTING], cwd=site, capture_output=True, check=True)
-    assert done.stdout.count(b": OK") == 2
+    assert done.stdout.count(b": OK") == 3
 
 
 def test_a_site_that_cannot_be_written_leaves_the_older_one(tmp_path, monkeypatch):
@@ -543,6 +544,61 @@ def test_nothing_else_is_ever_replaced(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="is no folder"):
         check_place(tmp_path / "file", [])
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "folder", "link", "unmarked"])
+def test_a_folder_that_is_not_all_of_an_older_site_is_kept(tmp_path, change):
+    site = tmp_path / "site"
+    write_site(site, {"index.html": "old"})
+    if change == "edited":
+        (site / "index.html").write_text("mine")
+    elif change == "added":
+        (site / "notes.txt").write_text("mine")
+    elif change == "folder":
+        (site / "mine").mkdir()
+    elif change == "link":
+        (site / "data").symlink_to(tmp_path)
+    else:  # as releases and mirrors list their files
+        (site / MARK).unlink()
+        (site / LISTING).write_text(f"{hashlib.sha256(b'old').hexdigest()}  index.html\n")
+    before = written(site)
+    for attempt in (lambda: check_place(site, []), lambda: write_site(site, {"index.html": "new"})):
+        with pytest.raises(DataError, match="not part of a site"):
+            attempt()
+    assert written(site) == before
+
+
+def test_an_interrupt_between_the_renames_puts_the_older_site_back(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    write_site(site, {"index.html": "old"})
+    before, rename = written(site), Path.rename
+
+    def interrupted(self, target):
+        if self.name == "new":
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_site(site, {"index.html": "new"})
+    assert written(site) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_site_on_a_mount_point_is_written_into_it(tmp_path, monkeypatch):
+    site, rename = tmp_path / "site", Path.rename
+    write_site(site, {"index.html": "old", "gone.html": "x"})
+
+    def busy(self, target):
+        if self == site:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", busy)
+    write_site(site, {"index.html": "new"})
+    assert set(written(site)) == {"index.html", LISTING, MARK}
+    assert (site / "index.html").read_text() == "new"
+    write_site(site, {"index.html": "newer"})  # still known as a site
 
 
 @pytest.mark.parametrize(("output", "results"), [("r/site", "r"), ("r", "r/results"), ("r", "r")])

@@ -330,12 +330,13 @@ def test_a_damaged_stamp(tmp_path, content):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("task", 5, "its task is 5"),
-        ("protocol", [], r"its protocol is \[\]"),
-        ("seconds", True, "its seconds is True"),
-        ("command", [1], "no texts"),
-        ("libraries", {"mteb": 2}, "no texts"),
-        ("other", 1, "no stamp has a 'other'"),
+        ("task", 5, "task: input should be a valid string"),
+        ("protocol", [], "protocol: input should be"),
+        ("seconds", True, "seconds: input should be a valid number"),
+        ("command", [1], r"command\.0: input should be"),
+        ("libraries", {"mteb": 2}, r"libraries\.mteb: input should be"),
+        ("supplied", [{"name": "a"}], r"supplied\.0\.sha256: field required"),
+        ("other", 1, "other: .*unexpected"),
     ],
 )
 def test_a_stamp_that_holds_something_else(tmp_path, name, value, said):

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mteb_ext.analysis.reading import PREDICTIONS, files_below, storable
+from mteb_ext.analysis.reading import files_below
 from mteb_ext.errors import DataError
+from mteb_ext.formats.layout import PREDICTIONS, STAMP, Place, stamp_of_predictions
 from mteb_ext.formats.predictions import MODEL, OURS, dataset_revision, read_predictions
-from mteb_ext.formats.stamp import SUFFIX, Place, file_sha256, read_stamp, stamp_of_predictions
+from mteb_ext.formats.stamp import file_sha256, read_stamp
+from mteb_ext.json_files import storable
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +80,7 @@ def find_predictions(*folders: str | Path) -> list[Predictions]:
         DataError: If a folder does not exist.
     """
     paths = files_below(*folders)
-    stamps = {(Place.of(path), path.stem): path for path in paths if path.suffix == SUFFIX}
+    stamps = {(Place.of(path), path.stem): path for path in paths if path.suffix == STAMP}
     found = []
     for path in paths:
         if path.name.endswith(PREDICTIONS):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 from mteb_ext import json_files
 from mteb_ext.analysis.editions import PAPERS, edition, known_task, measure_in, pairs_in, subsets_of
 from mteb_ext.errors import DataError, MtebExtError
+from mteb_ext.formats.layout import EXPERIMENTS, LARGEST, MODEL_META, PREDICTIONS
+from mteb_ext.formats.result import is_result
+from mteb_ext.json_files import storable
 from mteb_ext.measures import Measure
 
 if TYPE_CHECKING:
@@ -45,10 +50,6 @@ COLUMNS: Mapping[str, str] = {
 """The columns of :func:`load_results`, with their pandas types."""
 
 MAIN_SCORE = "main_score"  # the metric of a headline whose task is not known here
-MODEL_META = "model_meta.json"
-PREDICTIONS = "_predictions.json"  # how the names of mteb's prediction files end
-_EXPERIMENTS = "experiments"  # mteb's folder, in a revision's, of runs with other options
-_LARGEST = 100 << 20  # bytes; mteb's repository of results takes files of up to 10 MB
 _NOT_METRICS = ("ci95_", "headline_ci95_", "num_queries")
 
 
@@ -105,11 +106,6 @@ def load_results(*folders: str | Path) -> pd.DataFrame:
     )
 
 
-def storable(text: str) -> str:
-    """Text that UTF-8 can hold: names of files and escapes in JSON need not be."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def result_paths(*folders: str | Path) -> list[Path]:
     """The JSON files below folders that may be mteb's results, each once, sorted.
 
@@ -149,46 +145,88 @@ def files_below(
 ) -> list[Path]:
     """The files below folders, each once, sorted; hidden ones are left out.
 
+    Files are told apart by their paths, so that hard links are files of their own. A link counts
+    where what it points to is not found otherwise.
+
     Args:
         folders: Folders.
-        unreadable: Called with each file and folder that cannot be read.
+        unreadable: Called with each file and folder that cannot be read, pipes and devices too.
 
     Raises:
         DataError: If a folder does not exist.
     """
     check_folders(*folders)
-    seen: set[tuple[int, int]] = set()
-    return sorted(path for folder in folders for path in _below(Path(folder), seen, unreadable))
+    walk = _Walk(unreadable)
+    for folder in folders:
+        walk.add(Path(folder))
+    walk.follow_links()
+    return sorted(walk.files)
 
 
-def _below(
-    folder: Path, seen: set[tuple[int, int]], unreadable: Callable[[Path, OSError], None]
-) -> Iterator[Path]:
-    """Walk without recursion: folders may be nested deeper than Python's stack, or in a circle."""
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        try:
-            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
-        except OSError as error:
-            unreadable(here, error)
-            continue
-        for entry in entries:
+class _Walk:
+    """A walk without recursion: folders may be nested deeper than Python's stack, or in a circle.
+
+    Links are followed last, so that none of them stands for a file that is really there.
+    """
+
+    def __init__(self, unreadable: Callable[[Path, OSError], None]) -> None:
+        self.files: list[Path] = []
+        self._unreadable = unreadable
+        self._seen: set[str] = set()  # real paths
+        self._links: list[Path] = []
+
+    def add(self, folder: Path) -> None:
+        """Add the files below a folder, and note the links."""
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
             try:
-                status = entry.stat()
-            except FileNotFoundError:
-                continue  # a link to nothing
+                if not self._is_new(here):
+                    continue
+                with os.scandir(here) as found:
+                    entries = sorted(found, key=lambda entry: entry.name)
             except OSError as error:
-                unreadable(here / entry.name, error)
+                self._unreadable(here, error)
                 continue
-            if (status.st_dev, status.st_ino) in seen or entry.name.startswith("."):
-                continue  # seen, or a hidden folder, as of cells that are being run
-            if entry.is_dir() or entry.is_file():
-                seen.add((status.st_dev, status.st_ino))
-                if entry.is_dir():
-                    waiting.append(here / entry.name)
+            for entry in entries:
+                path = here / entry.name
+                if entry.name.startswith("."):
+                    continue  # as of cells that are being run
+                if entry.is_symlink():
+                    self._links.append(path)
+                elif entry.is_dir():
+                    waiting.append(path)
                 else:
-                    yield here / entry.name
+                    self._add_file(path)
+
+    def follow_links(self) -> None:
+        """Add what links point to, once, where it was not found otherwise."""
+        while self._links:
+            path = self._links.pop(0)
+            if path.is_dir():
+                self.add(path)
+            elif os.path.lexists(path):
+                self._add_file(path)
+
+    def _add_file(self, path: Path) -> None:
+        try:
+            is_regular = stat.S_ISREG(path.stat().st_mode)
+        except FileNotFoundError:
+            return  # a link to nothing, or a file that was removed just now
+        except OSError as error:
+            self._unreadable(path, error)
+            return
+        if not is_regular:
+            self._unreadable(path, OSError(errno.EINVAL, "not a regular file"))
+        elif self._is_new(path):
+            self.files.append(path)
+
+    def _is_new(self, path: Path) -> bool:
+        real = os.path.realpath(path)
+        if real in self._seen:
+            return False
+        self._seen.add(real)
+        return True
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
@@ -198,7 +236,7 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
         DataError: If it cannot be read, is larger than a result can be, or is not JSON.
     """
     try:
-        return json_files.read_json(path, parse_int=float, largest=_LARGEST)
+        return json_files.read_json(path, parse_int=float, largest=LARGEST)
     except DataError as error:
         raise DataError(
             f"{error} A run that was killed may have left it so; remove it and run again."
@@ -239,7 +277,7 @@ class ResultFile:
         Raises:
             DataError: If it holds none.
         """
-        if not (isinstance(content, dict) and {"task_name", "scores"} <= set(content)):
+        if not is_result(content):
             raise DataError("it is not a result file of mteb 1.11 or newer.")
         task, scores = content["task_name"], content["scores"]
         revision, version = content.get("dataset_revision"), content.get("mteb_version")
@@ -377,7 +415,7 @@ def _metrics(entry: Mapping[str, Any], main: str) -> dict[str, float]:
 def _queries(entry: Mapping[str, Any], measure: Measure | None) -> int | None:
     """Over how many queries a measure is, where the entry says so."""
     count = entry.get(measure.count_key) if measure else None
-    return int(count) if isinstance(count, float) and 0 <= count < _LARGEST else None
+    return int(count) if isinstance(count, float) and 0 <= count < LARGEST else None
 
 
 def _interval(entry: Mapping[str, Any], name: str) -> dict[str, float]:
@@ -411,7 +449,7 @@ def identity_of(folder: Path) -> tuple[str, str, str]:
     from mteb_ext.formats.predictions import NAMELESS
 
     folder = folder.absolute()
-    revision_folder = folder.parent.parent if folder.parent.name == _EXPERIMENTS else folder
+    revision_folder = folder.parent.parent if folder.parent.name == EXPERIMENTS else folder
     model = revision_folder.parent.name.replace("__", "/")
     by_folder = (model or NAMELESS, revision_folder.name or NAMELESS)
     path = folder / MODEL_META

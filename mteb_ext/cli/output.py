@@ -38,8 +38,15 @@ def write_file(path: Path, text: str) -> None:
     """Write a file.
 
     Raises:
-        MtebExtError: If it cannot be written.
+        MtebExtError: If it cannot be written, or if a result, a prediction file or the like stands
+            there.
     """
+    from mteb_ext.formats.result import is_of_results
+
+    if is_of_results(path.resolve()):
+        raise MtebExtError(
+            f"{path} belongs to a folder of results, and would be lost. Name another file."
+        )
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

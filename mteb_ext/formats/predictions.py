@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.files import write_whole
+from mteb_ext.formats.layout import LARGEST_PREDICTIONS
 from mteb_ext.json_files import read_json
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def read_predictions(path: Path) -> dict[str, Any]:
         DataError: If it is missing or damaged.
     """
     try:
-        predictions = read_json(path)
+        predictions = read_json(path, largest=LARGEST_PREDICTIONS)
         _check_form(predictions)
     except DataError as error:
         raise DataError(

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from mteb_ext.errors import DataError
-from mteb_ext.files import sha256_of
-from mteb_ext.json_files import read_json
+from mteb_ext.files import sha256_of, write_whole
+from mteb_ext.formats.layout import LARGEST_SMALL
+from mteb_ext.json_files import read_json, storable
 
-SUFFIX = ".stamp"  # not .json: mteb takes every JSON file there for a result
-_EXPERIMENTS = "experiments"  # mteb's folder, in a revision's, of runs with other options
-_LARGEST = 10 << 20  # bytes
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("task", "dataset_revision", "model_name", "model_revision"), (str,)),
-    **dict.fromkeys(("protocol", "protocol_version"), (str, type(None))),
-    **dict.fromkeys(("predictions_sha256", "result_sha256"), (str, type(None))),
-    **dict.fromkeys(("libraries", "model", "data_fingerprints", "hardware"), (dict,)),
-    "seconds": (int, float),
-    "command": (list,),
-    "supplied": (list, type(None)),
-}
+_FORM = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
@@ -34,6 +26,8 @@ class SuppliedFile:
         name: Its name, without its folder.
         sha256: Its sha256.
     """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORM
 
     name: str
     sha256: str
@@ -62,6 +56,8 @@ class Stamp:
         supplied: The files that the scores were taken from; None where a model was run.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = _FORM
+
     task: str
     dataset_revision: str
     data_fingerprints: Mapping[str, str]
@@ -72,112 +68,55 @@ class Stamp:
     model_revision: str
     result_sha256: str | None
     predictions_sha256: str | None
-    seconds: float
+    seconds: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
     command: list[str]
     libraries: Mapping[str, str]
     hardware: Mapping[str, Any]
     supplied: Sequence[SuppliedFile] | None = None
 
     def write(self, path: Path) -> None:
-        """Write the stamp as JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(asdict(self), indent=2, ensure_ascii=False, default=str)
-        path.write_text(text + "\n", encoding="utf-8")
+        """Write the stamp as JSON.
+
+        Names of files that are not UTF-8 are written with escapes.
+        """
+        text = json.dumps(_storable(asdict(self)), indent=2, ensure_ascii=False, default=str)
+        write_whole(path, f"{text}\n".encode())
+
+
+_STAMP: TypeAdapter[Stamp] = TypeAdapter(Stamp)
 
 
 def read_stamp(path: Path) -> Stamp:
     """Read a stamp.
 
     Raises:
-        DataError: If it is missing, damaged, or of an older version of this package.
+        DataError: If it is missing or damaged, or another version of this package wrote it.
     """
     try:
-        content = read_json(path, largest=_LARGEST)
-        _check(content)
-    except DataError as error:
+        return _STAMP.validate_python(read_json(path, largest=LARGEST_SMALL))
+    except (DataError, ValidationError) as error:
+        reason = _fault(error) if isinstance(error, ValidationError) else str(error)
         raise DataError(
-            f"{path} is no readable stamp: {error} Run the cell again with --overwrite-strategy "
+            f"{path} is no readable stamp: {reason} Run the cell again with --overwrite-strategy "
             "always."
         ) from error
-    supplied = content.pop("supplied", None)
-    files = supplied and [SuppliedFile(**file) for file in supplied]
-    return Stamp(**content, supplied=files)
 
 
-def _check(content: object) -> None:
-    """See that a stamp has all fields and no others, and that they are what they should be.
+def _fault(error: ValidationError) -> str:
+    """The first fault, as a sentence."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"])) or "the content"
+    return f"{where:.40}: {first['msg'].lower()}."
 
-    Raises:
-        DataError: If not.
-    """
-    if not isinstance(content, dict):
-        raise DataError("it is no JSON object.")
-    names = {field.name for field in fields(Stamp)}
-    if lacking := [name for name in sorted(names - {"supplied"}) if name not in content]:
-        raise DataError(f"it lacks {', '.join(lacking)}.")
-    if other := [name for name in content if name not in names]:
-        raise DataError(f"no stamp has a {other[0]!r:.40}.")
-    for name, value in content.items():
-        if not isinstance(value, _KINDS[name]) or isinstance(value, bool):
-            raise DataError(f"its {name} is {value!r:.40}.")
-    texts = [*content["command"], *content["libraries"].values()]
-    texts += content["data_fingerprints"].values()
-    if not all(isinstance(text, str) for text in texts):
-        raise DataError("its command, its libraries or its fingerprints are no texts.")
-    for file in content.get("supplied") or ():
-        form = {name: type(value) for name, value in file.items()} if isinstance(file, dict) else {}
-        if form != {"name": str, "sha256": str}:
-            raise DataError(f"its supplied file is {file!r:.40}.")
+
+def _storable(value: Any) -> Any:  # noqa: ANN401 - of JSON
+    if isinstance(value, Mapping):
+        return {_storable(name): _storable(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_storable(part) for part in value]
+    return storable(str(value)) if isinstance(value, (str, Path)) else value
 
 
 def file_sha256(path: Path) -> str | None:
     """The sha256 of a file; None where there is none."""
     return sha256_of(path) if path.exists() else None
-
-
-@dataclass(frozen=True)
-class Place:
-    """Which model's folder of which kind a file is in, in the layout of mteb and of this package.
-
-    Attributes:
-        model: The model's folder name.
-        revision: The revision's.
-        experiment: The folder name of other options; empty where there are none.
-    """
-
-    model: str
-    revision: str
-    experiment: str
-
-    @classmethod
-    def of(cls, path: Path) -> Place:
-        """The place of a result, stamp or prediction file."""
-        folder = path.absolute().parent
-        experiment = folder.name if folder.parent.name == _EXPERIMENTS else ""
-        if experiment:
-            folder = folder.parent.parent
-        return cls(folder.parent.name, folder.name, experiment)
-
-    def below(self, root: Path) -> Path:
-        """The folder of this place below another root."""
-        folder = root / self.model / self.revision
-        return folder / _EXPERIMENTS / self.experiment if self.experiment else folder
-
-
-def stamp_of_predictions(path: Path) -> Path:
-    """Where the stamp of a prediction file is, by the layout of ``mteb-ext run``."""
-    task = path.name.removesuffix("_predictions.json")
-    return _across(path, "results") / f"{task}{SUFFIX}"
-
-
-def predictions_of_result(path: Path) -> Path:
-    """Where the prediction file of a result is, by the layout of ``mteb-ext run``."""
-    return _across(path, "predictions") / f"{path.stem}_predictions.json"
-
-
-def _across(path: Path, name: str) -> Path:
-    """The same place as a file's, below the folder of a name beside its own."""
-    place, root = Place.of(path), path.absolute().parent.parent.parent
-    if place.experiment:
-        root = root.parent.parent
-    return place.below(root.parent / name)

@@ -14,9 +14,9 @@ from typing import Any
 
 from mteb_ext.errors import RunError, error_line
 from mteb_ext.files import write_whole
+from mteb_ext.formats.layout import RUN_SETTINGS
 from mteb_ext.running.store import Store
 from mteb_ext.running.worker import Event, Job, Worker
-from mteb_ext.verification.inventory import RUN_SETTINGS
 
 _RETRIES = 3  # of a job whose worker or node is lost; finished cells are not run again
 

@@ -29,6 +29,7 @@ from mteb_ext.analysis.reading import check_result
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, RunError, error_line
 from mteb_ext.formats import stamp as stamps
+from mteb_ext.formats.layout import STAMP
 from mteb_ext.formats.predictions import read_predictions
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Store:
 
     def stamp(self, meta: ModelMeta, task: str) -> Path:
         """What made the result."""
-        return self.result(meta, task).with_suffix(stamps.SUFFIX)
+        return self.result(meta, task).with_suffix(STAMP)
 
     def predictions(self, meta: ModelMeta, task: str) -> Path:
         """The prediction file of mteb."""

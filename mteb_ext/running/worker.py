@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Generator, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from mteb_ext.data.sources import DataNotProvidedError
@@ -140,7 +141,7 @@ class Worker:
         if job.options.overwrite_strategy != "always":
             result = job.store.finished(meta, task)
             if result is not None:
-                yield self._settled(event, "cached", result)
+                yield self._settled(event, "cached", task, result)
                 return
         yield replace(event, status="started")
         event = replace(event, log=str(job.store.log(meta, name)))
@@ -160,14 +161,16 @@ class Worker:
             self._end_if_forked()
         job.store.finish(place, meta, name)
         seconds = time.monotonic() - started
-        yield self._settled(replace(event, seconds=seconds), "done", result)
+        yield self._settled(replace(event, seconds=seconds), "done", task, result)
 
     def _end_if_forked(self) -> None:
         """End a copy of this process that a model forked: two must not report one cell."""
         if os.getpid() != self._process:
             os._exit(1)
 
-    def _settled(self, event: Event, status: Literal["cached", "done"], found: TaskResult) -> Event:
+    def _settled(
+        self, event: Event, status: Literal["cached", "done"], task: AbsTask, found: TaskResult
+    ) -> Event:
         """The event of a cell with a result; it says if predictions that are wanted are missing."""
         lacks = self._job.options.predictions and not self._job.store.has_predictions(
             self._job.model.meta, found
@@ -175,8 +178,8 @@ class Worker:
         return replace(
             event,
             status=status,
-            score=float(found.get_score()),
-            metric=_metric(found),
+            score=_score(task, found),
+            metric=_metric(task),
             message=_NO_PREDICTIONS if lacks else "",
         )
 
@@ -297,10 +300,21 @@ def _redirected(file: io.TextIOWrapper) -> Iterator[None]:
             os.close(copy)
 
 
-def _metric(found: TaskResult) -> str:
-    """The name of what ``get_score`` gives, which is a mean where there are several splits."""
-    name = str(found.task.metadata.main_score)
-    return name if len(found.scores) == 1 else f"{name} (mean of {', '.join(found.scores)})"
+def _score(task: AbsTask, found: TaskResult) -> float:
+    """The mean main score over the splits and subsets of this run; the file may hold more."""
+    return fmean(
+        entry["main_score"]
+        for split in task.eval_splits
+        for entry in found.scores.get(split, ())
+        if entry["hf_subset"] in task.hf_subsets
+    )
+
+
+def _metric(task: AbsTask) -> str:
+    """The name of what :func:`_score` gives."""
+    name = str(task.metadata.main_score)
+    splits = task.eval_splits
+    return name if len(splits) == 1 else f"{name} (mean of {', '.join(splits)})"
 
 
 @contextlib.contextmanager

@@ -13,34 +13,32 @@ from typing import TYPE_CHECKING, Any
 
 from mteb_ext.analysis.predictions import PredictionFile, read_file
 from mteb_ext.analysis.reading import (
-    MODEL_META,
-    PREDICTIONS,
     ResultFile,
     files_below,
     identity_of,
     metadata_in,
     model_of,
     read_json,
-    storable,
 )
 from mteb_ext.errors import DataError
-from mteb_ext.formats.stamp import (
-    SUFFIX,
+from mteb_ext.formats.layout import (
+    MODEL_META,
+    PREDICTIONS,
+    RUN_SETTINGS,
+    STAMP,
     Place,
-    Stamp,
-    file_sha256,
     predictions_of_result,
-    read_stamp,
 )
+from mteb_ext.formats.result import is_result
+from mteb_ext.formats.stamp import Stamp, file_sha256, read_stamp
+from mteb_ext.json_files import storable
 from mteb_ext.plugin.lookup import find_task
 from mteb_ext.verification.findings import Finding
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
 
-RUN_SETTINGS = "run_settings.jsonl"
 LARGEST_RESULT = 10 << 20  # bytes; the limit of mteb's repository of results
-_LARGEST_PREDICTIONS = 1 << 30  # bytes; more is not read into memory
 _REMOVE = "Remove it, or put it elsewhere."
 
 
@@ -126,8 +124,6 @@ class KeptPredictions(PredictionFile):
         Raises:
             DataError: If it is damaged, or none of mteb's.
         """
-        if path.stat().st_size > _LARGEST_PREDICTIONS:
-            raise DataError(f"it is larger than {_LARGEST_PREDICTIONS >> 30} GB.")
         held = read_file(path)
         try:
             content = json.dumps(held.scores, sort_keys=True)
@@ -167,7 +163,7 @@ class Inventory:
         """
         found = cls()
         paths = files_below(*folders, unreadable=found._unreadable)
-        stamps = [path for path in paths if path.suffix == SUFFIX]
+        stamps = [path for path in paths if path.suffix == STAMP]
         metas = {path.parent for path in paths if path.name == MODEL_META}
         models = metas | {path.parent for path in stamps}
         candidates = [p for p in paths if p.suffix == ".json" and p.name != MODEL_META]
@@ -203,7 +199,7 @@ class Inventory:
             self._add(code, path, str(error), "Remove it, and run the task again.", path.stem)
             self.damaged.add((Place.of(path), path.stem))
             return
-        if not (isinstance(content, dict) and {"task_name", "scores"} <= set(content)):
+        if not is_result(content):
             code = "foreign-file" if is_of_model else "other-json"
             self._add(code, path, "it is JSON, and no result of mteb 1.11 or newer.", _REMOVE)
             return
@@ -223,7 +219,7 @@ class Inventory:
     def _result(self, file: ResultFile) -> FoundResult:
         model, revision = _model_at(file.path.parent)
         task, unknown = self._task(file.task)
-        path = file.path.with_suffix(SUFFIX)
+        path = file.path.with_suffix(STAMP)
         stamp = None
         if path.exists():
             try:
@@ -236,7 +232,7 @@ class Inventory:
 
     def _look_at(self, path: Path) -> None:
         """Look at a file in a model's folder from outside."""
-        known = path.suffix in {".json", SUFFIX}
+        known = path.suffix in {".json", STAMP}
         if path.is_symlink():
             reason = f"it is a link to {path.readlink()}; who gets the folder may not get the file."
             self._add("link", path, reason, "Put a copy of the file in its place.")

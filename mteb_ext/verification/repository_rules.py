@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mteb_ext.analysis.reading import MAIN_SCORE, MODEL_META, ResultFile
+from mteb_ext.analysis.reading import MAIN_SCORE, ResultFile
 from mteb_ext.bases.task import SAMPLE_SUFFIX
 from mteb_ext.errors import DataError
+from mteb_ext.files import read_regular
+from mteb_ext.formats.layout import LARGEST_SMALL, MODEL_META, RUN_SETTINGS
 from mteb_ext.verification.findings import Finding
-from mteb_ext.verification.inventory import LARGEST_RESULT, RUN_SETTINGS, FoundResult, entries
+from mteb_ext.verification.inventory import FoundResult, entries
 
 LARGEST_CHANGE = 0.001  # of a main score that is there already
 _ROUNDING = 1e-9
@@ -146,9 +148,7 @@ def _run_settings(result: FoundResult) -> Iterator[Finding]:
 def _covered(path: Path) -> set[tuple[str, str, str]]:
     """Task, split and subset of all that run settings speak of; damaged lines speak of nothing."""
     try:
-        if path.stat().st_size > LARGEST_RESULT:
-            return set()
-        lines = path.read_text("utf-8").splitlines()
+        lines = (read_regular(path, LARGEST_SMALL) or b"").decode("utf-8").splitlines()
     except (OSError, ValueError):
         return set()
     found = set()

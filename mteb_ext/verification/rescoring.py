@@ -12,7 +12,7 @@ from mteb_ext.analysis.predictions import read_file
 from mteb_ext.analysis.reading import MAIN_SCORE, brief
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError, UndefinedMetricError
-from mteb_ext.formats.stamp import SUFFIX
+from mteb_ext.formats.layout import STAMP
 from mteb_ext.measures import Measure
 from mteb_ext.metrics.significance import mean_correlation_interval
 from mteb_ext.plugin.lookup import find_task
@@ -261,7 +261,7 @@ def changed_predictions(result: FoundResult, path: Path) -> Finding:
     """The finding that a prediction file is not the one that the stamp names."""
     return result.finding(
         "changed-predictions",
-        f"its sha256 is not the one that {result.file.task}{SUFFIX} names: it was changed after "
+        f"its sha256 is not the one that {result.file.task}{STAMP} names: it was changed after "
         "the run, or is of another one.",
         result.run_again,
         path,

@@ -12,7 +12,8 @@ from mteb_ext.analysis.reading import brief
 from mteb_ext.bases.task import SAMPLE_SUFFIX, UNVERIFIED
 from mteb_ext.data.sources import SampleFiles
 from mteb_ext.errors import DataError
-from mteb_ext.formats.stamp import SUFFIX, Place, file_sha256
+from mteb_ext.formats.layout import STAMP, Place
+from mteb_ext.formats.stamp import file_sha256
 from mteb_ext.protocol import protocol_version
 from mteb_ext.verification.findings import CODES, Finding, Verdict, VerifyReport, verdict
 from mteb_ext.verification.inventory import (
@@ -187,7 +188,7 @@ def _identity(result: FoundResult) -> tuple[str, str]:
 
 def _stamp(result: FoundResult) -> Iterator[Finding]:
     """What the stamp says, beside what the result says."""
-    path, stamp = result.file.path.with_suffix(SUFFIX), result.stamp
+    path, stamp = result.file.path.with_suffix(STAMP), result.stamp
     if stamp is None:
         if is_ours(result.task) and not path.exists():
             yield result.finding(

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.analysis.editions import MTEBS, PAPERS, SAMPLE, task_if_known
-from mteb_ext.analysis.reading import MODEL_META, read_json
+from mteb_ext.analysis.reading import read_json
 from mteb_ext.errors import DataError
+from mteb_ext.formats.layout import MODEL_META
 from mteb_ext.pages.report.data import PageData, page_data
 
 if TYPE_CHECKING:
