@@ -117,11 +117,12 @@ class QueryGold:
         """A model's scores of every query's documents, with their grades.
 
         Raises:
-            DataError: If a query, or a candidate of its list, is missing, or a score is not a
-                finite number.
+            DataError: If a query or a candidate is missing or unknown, or a score is not a finite
+                number.
         """
         if not isinstance(predicted, dict):
-            raise DataError("it holds no scores by query.")
+            raise DataError("the file holds no scores by query.")
+        self._check_queries(predicted)
         scores: list[NDArray[np.float64]] = []
         documents: dict[str, Sequence[str]] = {}
         for query in self.qrels:
@@ -134,6 +135,16 @@ class QueryGold:
         lists = CandidateLists.of(documents, self.qrels)
         depth = self.depth if self.candidates is None else None
         return RankedLists(lists, np.concatenate(scores), self.sets, depth)
+
+    def _check_queries(self, held: Collection[str]) -> None:
+        """Refuse predictions of queries that the task does not have.
+
+        A model that searches a corpus may be asked for queries without a relevant document.
+        """
+        if self.candidates is not None and (other := sorted(set(held) - set(self.qrels))):
+            raise DataError(
+                f"there is no query {other[0]:.60} in the task, and {len(other)} such faults."
+            )
 
     def _check_candidates(self, query: str, held: Collection[str]) -> None:
         if self.candidates is None:

@@ -46,9 +46,12 @@ CODES: Mapping[Level, frozenset[str]] = {
 """The kinds of finding by level; docs/VERIFY.md explains each."""
 
 UNPROVEN = frozenset(
-    {"no-predictions", "no-data", "sample-data", "unverified-data", "unknown-task"}
+    {
+        *("no-predictions", "no-data", "missing-score"),
+        *("sample-data", "unverified-data", "unknown-task"),
+    }
 )
-"""What leaves a result unverified without saying that it is wrong."""
+"""Findings that leave a result unverified, though nothing in it is known to be wrong."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,8 @@ def _whose(result: FoundResult, *, is_new: bool) -> Iterator[Finding]:
             "no-revision",
             f"the model's revision is {result.revision or 'empty'}: nobody can get the same model.",
             "Run the model by its name, or from its folder with 'mteb-ext run', which gives it a "
-            "revision of its own.",
+            "revision of its own. A class of your own states one in its mteb_model_meta "
+            "(ModelMeta's revision).",
         )
     folder = result.name.replace("/", "__").replace(" ", "_")
     here = result.place
@@ -102,6 +103,22 @@ def _whose(result: FoundResult, *, is_new: bool) -> Iterator[Finding]:
             f"it is a result of {result.name}, revision {result.revision}, by {MODEL_META}, and "
             f"lies in {here.model}/{here.revision}.",
             f"Move it to {folder}/{result.revision}, if {MODEL_META} is right.",
+        )
+
+
+def _experiment(result: FoundResult) -> Iterator[Finding]:
+    """Whether the options in the model's file are those that its folder is named after."""
+    from mteb.models import ModelMeta
+
+    options = result.experiment_kwargs
+    meta = ModelMeta.create_empty(overwrites={"experiment_kwargs": options})
+    named = meta.experiment_name or ""
+    if named != result.place.experiment:
+        yield result.finding(
+            "wrong-folder",
+            f"{MODEL_META} states the options {brief(str(options or 'none'))}, and the file lies in "
+            f"the folder of {result.place.experiment or 'a model without options'}.",
+            f"Restore the {MODEL_META} that the run wrote. {result.run_again}",
         )
 
 

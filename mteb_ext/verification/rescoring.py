@@ -30,13 +30,15 @@ HEADLINE_INTERVAL = ("headline_ci95_low", "headline_ci95_high")
 """Keys of the interval of a mean over subsets, in one subset's entry."""
 N_MISSING = "n_missing"
 """The result key of how many candidates had no score in supplied outputs, and got the lowest."""
+NOT_SCORES = frozenset({"hf_subset", "languages", "declared_similarity", "quantised"})
+"""Keys of an entry that hold no score, and are not computed again."""
 _SHOWN = 3  # of scores that differ
 _SIMILARITIES = ("cosine_scores", "similarity_scores")
 
 
 @dataclass(frozen=True)
 class Rescored:
-    """What kept predictions of a subset give.
+    """The scores of a subset, computed from kept predictions.
 
     Attributes:
         scores: By key, as a result file has them before mteb rounds.
@@ -67,7 +69,7 @@ def rescore(task: PaperTask, split: str, subset: str, predicted: object) -> Resc
             name for name in _SIMILARITIES if isinstance(predicted, dict) and name in predicted
         ]
         if len(names) != 1:
-            raise DataError(f"it holds {' and '.join(names) or 'no scores of pairs'}.")
+            raise DataError(f"the file holds {' and '.join(names) or 'no scores of pairs'}.")
         similarity = gold.similarities(predicted, Measure.parse(str(task.metadata.main_score)))
         predicted, pairs = {names[0]: similarity}, (similarity, gold.score)
     else:
@@ -229,7 +231,6 @@ class Recomputation:
     ) -> Iterator[Finding]:
         """One entry of the result beside what its predictions give."""
         result, where = self._result, f"{split}, {subset}"
-        stated = {k: v for k, v in entry.items() if isinstance(v, float)}
         expected = {**scores, **{k: v for k, v in interval.items() if k in entry}}
         wrong = [
             f"{name} is {brief(entry[name])} and comes out as {value:.6f}"
@@ -244,9 +245,9 @@ class Recomputation:
                 "or the predictions were changed.",
                 result.run_again,
             )
-        others = {*expected, *HEADLINE_INTERVAL, *((N_MISSING,) if result.supplied else ())}
-        if unknown := sorted(set(stated) - others):
-            reason = f"{', '.join(unknown)} of {where} is no score of the task."
+        others = {*expected, *NOT_SCORES, *((N_MISSING,) if result.supplied else ())}
+        if unknown := sorted(set(entry) - others):
+            reason = f"{', '.join(map(brief, unknown))} of {where} is not a score of the task."
             yield result.finding("unknown-score", reason, result.run_again)
         if missing := sorted(set(expected) - set(entry)):
             reason = f"{', '.join(missing)} of {where} is missing: the task had no such score then."
