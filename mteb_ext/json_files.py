@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from mteb_ext.errors import DataError
@@ -28,15 +29,23 @@ def read_json(
     """
     try:
         content = read_regular(path, largest)
-        if content is None:
-            raise DataError(f"the file is larger than {int(largest) >> 20} MB.")
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"the file is not UTF-8 text from byte {error.start} on.") from error
     except OSError as error:
         raise DataError(f"the file cannot be read ({error.strerror}).") from error
+    if content is None:
+        raise DataError(f"the file is larger than {int(largest) >> 20} MB.")
+    return decode_json(content, parse_int)
+
+
+def decode_json(content: bytes, parse_int: Callable[[str], int | float] = int) -> Any:  # noqa: ANN401
+    """The value of a JSON file's content.
+
+    Raises:
+        DataError: If the content is not JSON. The caller adds the file's name to the message.
+    """
     try:
-        return parse_json(text, parse_int)
+        return parse_json(content.decode("utf-8"), parse_int)
+    except UnicodeDecodeError as error:
+        raise DataError(f"the file is not UTF-8 text from byte {error.start} on.") from error
     except ValueError as error:
         raise DataError(f"the file is damaged: {error}.") from error
 
@@ -68,3 +77,8 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 def storable(text: str) -> str:
     """Text that UTF-8 can hold: names of files and escapes in JSON need not be."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def brief(value: object) -> str:
+    """A value from a JSON file as a few characters; whatever is nested is not looked into."""
+    return type(value).__name__ if isinstance(value, (list, dict)) else shorten(repr(value), 40)

@@ -36,8 +36,8 @@ from typing import Any
 
 import numpy as np
 
+from mteb_ext.analysis.folder import ResultsFolder
 from mteb_ext.analysis.gold import PairGold, QueryGold
-from mteb_ext.analysis.predictions import find_predictions
 from mteb_ext.analysis.reading import load_results
 from mteb_ext.data import readers
 from mteb_ext.data.checks import check_records
@@ -305,7 +305,7 @@ def _read_predictions(folder: Path, scores: Callable[[Any], Any]) -> _Values:
     with suppress(MtebExtError):  # another model's, say; it may be read all the same
         check_predictions(folder / _PREDICTION_FILE, meta, "1", "test", "default")
     with _said() as said:
-        files = find_predictions(folder)
+        files = ResultsFolder(folder).all_predictions()
     if not files:
         if not any(_PREDICTION_FILE in line and "left out" in line for line in said):
             raise FaultError("predictions are left out, and nothing is said")
@@ -468,7 +468,9 @@ def formats() -> dict[str, Format]:
         "stamps": Format(
             {"a.stamp": json.dumps(_STAMP, indent=1).encode()},
             lambda f: _values(_leaves(asdict(read_stamp(f / "a.stamp")))),
-            lambda files: _values(_leaves(_json(files["a.stamp"]))),
+            lambda files: _values(
+                _leaves(_Members([*_json(files["a.stamp"]), ("supplied", None)]))
+            ),
         ),
         "plans": Format({"plan.toml": _PLAN}, _read_plan, _plan_values),
     }

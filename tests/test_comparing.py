@@ -264,13 +264,15 @@ def test_a_model_without_a_correlation_is_named(predictions):
         compare_runs([predictions])
 
 
-def test_scores_that_are_not_finite(predictions):
+def test_a_file_with_scores_that_are_not_finite_is_left_out_and_named(predictions):
     held = predicted(predictions, "test/good", "STS17SemEval.sample")
     held["5-en-en"]["test"]["cosine_scores"][3] = float("nan")
     path = predictions / "good" / "STS17SemEval.sample_predictions.json"
     path.write_text(json.dumps(held))
-    with pytest.raises(DataError, match=f"5-en-en.*{path}: the score of row 3 is nan"):
-        compare_runs([predictions])
+    compared = compare_runs([predictions])
+    assert "test/good" not in set(compared.scores.query("task == 'STS17SemEval.sample'")["run"])
+    assert "test/good" in set(compared.scores["run"])
+    assert any(f"{path}: the score of row 3 is nan" in remark for remark in compared.remarks)
 
 
 def test_one_model_and_no_task_in_common(predictions):

@@ -191,7 +191,7 @@ def test_a_failed_result_leaves_its_model_without_a_rank(tmp_path):
     page = site_files(board, "1")[f"benchmarks/{file_name('TANDA-AS2')}.html"]
     rows = {row[1]: row for row in Reader(page).tables[0][1:]}
     assert rows["x/a"][0] == "—"
-    assert rows["x/a"][2:4] == ["failed to verify", "0.5000"]
+    assert sorted(rows["x/a"][2:4]) == ["0.5000", "failed to verify"]
 
 
 @pytest.mark.slow

@@ -14,8 +14,8 @@ from stock_tasks import QRELS, StockSTS, write_predictions
 
 from mteb_ext import load_dataset
 from mteb_ext.analysis.cells import find_runs, load_cells
+from mteb_ext.analysis.folder import ResultsFolder
 from mteb_ext.analysis.gold import PairGold, QueryGold
-from mteb_ext.analysis.predictions import find_predictions
 from mteb_ext.analysis.ties import tie_ranges
 from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.measures import Measure
@@ -238,11 +238,10 @@ def test_cells_of_mtebs_own_tasks(stock, tmp_path):
         write_predictions(
             tmp_path / model, "StockRetrieval", {"default": {"test": RUN}}, model=model
         )
-    runs = find_runs([tmp_path])
-    (pairs,) = load_cells("StockSTS", runs["StockSTS"])
+    (pairs,) = cells_of(tmp_path, "StockSTS")
     assert pairs.scores(Measure.parse("cosine_spearman")).tolist() == [[1, 2, 3, 4], [4, 2, 3, 1]]
     assert pairs.gold.score.tolist() == [0, 1, 2, 5]
-    (queries,) = load_cells("StockRetrieval", runs["StockRetrieval"])
+    (queries,) = cells_of(tmp_path, "StockRetrieval")
     expected = trec_eval(QRELS, RUN, "ndcg_cut_10")
     found = queries.scores(Measure("ndcg", 10))
     np.testing.assert_allclose(found, [expected] * 2, rtol=0, atol=1e-12)
@@ -250,43 +249,51 @@ def test_cells_of_mtebs_own_tasks(stock, tmp_path):
         pairs.lists("a")
 
 
-def test_predictions_of_other_editions_are_refused(tmp_path, no_data):
+def cells_of(place, task):
+    folder = ResultsFolder(place)
+    return load_cells(folder, task, find_runs(folder, fewest=1)[task]).cells
+
+
+def test_predictions_of_other_editions_are_left_out(tmp_path, no_data):
     scores = {"default": {"test": {"cosine_scores": [0.5] * 30}}}
     for model, data in (("a", "sample"), ("b", "another")):
         write_predictions(tmp_path / model, "JACSTS.sample", scores, model=model, data=data)
-    files = find_runs([tmp_path])["JACSTS.sample"]
-    with pytest.raises(DataError, match=f"{tmp_path}/a.*sample, and {tmp_path}/b.*another"):
-        load_cells("JACSTS.sample", files)
+    folder = ResultsFolder(tmp_path)
+    found = load_cells(folder, "JACSTS.sample", find_runs(folder)["JACSTS.sample"])
+    assert [list(cell.files) for cell in found.cells] == [["a"]]
+    [reason] = found.left_out
+    assert f"{tmp_path}/b" in reason
+    assert "dataset revision another, and the data here is sample" in reason
     for data, said in (("another", "another"), (None, "None")):
         for model in ("a", "b"):
             write_predictions(tmp_path / model, "JACSTS.sample", scores, model=model, data=data)
-        files = find_runs([tmp_path])["JACSTS.sample"]
         with pytest.raises(DataError, match=f"dataset revision {said}.*the data here is sample"):
-            load_cells("JACSTS.sample", files)
+            cells_of(tmp_path, "JACSTS.sample")
 
 
-def test_predictions_of_other_rows_are_refused(stock, tmp_path):
+def test_predictions_of_other_rows_are_left_out(stock, tmp_path, caplog):
     fewer = {"default": {"test": {"cosine_scores": [1, 2, 3]}}}
     write_predictions(tmp_path / "a", "StockSTS", PAIRS, model="a")
     path = write_predictions(tmp_path / "b", "StockSTS", fewer, model="b")
-    (cell,) = load_cells("StockSTS", find_runs([tmp_path])["StockSTS"])
-    with pytest.raises(DataError, match=f"StockSTS.*{path}: 3 scores for 4 pairs"):
-        cell.scores(Measure.parse("cosine_pearson"))
+    (cell,) = cells_of(tmp_path, "StockSTS")
+    assert list(cell.files) == ["a"]
+    assert f"{path}: 3 scores for 4 pairs" in caplog.text
 
 
 def test_splits_and_subsets_that_not_all_have(stock, tmp_path, caplog):
     scores = PAIRS["default"]["test"]
     write_predictions(tmp_path / "a", "StockSTS", {"default": {"dev": scores, "test": scores}})
     write_predictions(tmp_path / "b", "StockSTS", PAIRS, model="test/b")
-    (cell,) = load_cells("StockSTS", find_runs([tmp_path])["StockSTS"])
+    (cell,) = cells_of(tmp_path, "StockSTS")
     assert cell.split == "test"
     assert "StockSTS (dev) is skipped: no predictions of it by test/b" in caplog.text
     write_predictions(tmp_path / "b", "StockSTS", {"default": {"train": scores}}, model="test/b")
     with pytest.raises(DataError, match="no split has predictions of every model"):
-        load_cells("StockSTS", find_runs([tmp_path])["StockSTS"])
+        cells_of(tmp_path, "StockSTS")
     write_predictions(tmp_path / "b", "StockSTS", {**PAIRS, "x": {"test": scores}}, model="test/b")
-    with pytest.raises(DataError, match=f"subsets default, and {tmp_path}/b.* default, x"):
-        load_cells("StockSTS", find_runs([tmp_path])["StockSTS"])
+    (cell,) = cells_of(tmp_path, "StockSTS")
+    assert len(cell.files) == 1
+    assert f"{tmp_path}/b/StockSTS_predictions.json holds other subsets of test" in caplog.text
 
 
 def test_data_that_cannot_be_loaded(stock, tmp_path, monkeypatch):
@@ -297,7 +304,7 @@ def test_data_that_cannot_be_loaded(stock, tmp_path, monkeypatch):
     for model in ("a", "b"):
         write_predictions(tmp_path / model, "StockSTS", PAIRS, model=model)
     with pytest.raises(DataError, match=r"its data cannot be loaded .OSError: no network"):
-        load_cells("StockSTS", find_runs([tmp_path])["StockSTS"])
+        cells_of(tmp_path, "StockSTS")
 
 
 def ties_of(folder, run="test/a", metric="map"):
@@ -391,11 +398,11 @@ def test_one_folder_and_one_task_by_themselves(stock, tmp_path):
 BAD_FILES = {
     "empty": ("", "the file is damaged: the text is empty."),
     "cut": ('{"default":\n {"te', "the file is damaged: not JSON from line 2, column 3 on."),
-    "a list": ("[1]", "it does not hold predictions by subset and split."),
-    "no subsets": ('{"default": [1]}', "it does not hold predictions by subset and split."),
-    "no model": ('{"default": {}}', "it does not say whose predictions it holds."),
-    "model null": ('{"mteb_model_meta": {"model_name": null}}', "it does not name its model"),
-    "model empty": ('{"mteb_model_meta": {"model_name": " "}}', "it does not name its model"),
+    "a list": ("[1]", "the file does not hold predictions by subset and split."),
+    "no subsets": ('{"default": [1]}', "the file does not hold predictions by subset and split."),
+    "no model": ('{"default": {}}', "the file does not name its model."),
+    "model null": ('{"mteb_model_meta": {"model_name": null}}', "the file names the model"),
+    "model empty": ('{"mteb_model_meta": {"model_name": " "}}', "the file names the model"),
     "twice": ('{"a": {}, "a": {}}', "the file is damaged: a name occurs twice in an object."),
     "too deep": ("[" * 100_000, "the file is damaged: nested too deeply."),
     "no UTF-8": ("\udcff", "the file is not UTF-8 text from byte 0 on."),
@@ -406,7 +413,7 @@ BAD_FILES = {
 def test_a_damaged_prediction_file_is_named_in_plain_words(tmp_path, caplog, content, said):
     path = tmp_path / "WikiQA_predictions.json"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    assert find_predictions(tmp_path) == []
+    assert ResultsFolder(tmp_path).all_predictions() == []
     (record,) = caplog.records
     assert f"{path} is left out" in record.getMessage()
     assert said in record.getMessage()

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 
-from mteb_ext.analysis.reading import files_below
+from mteb_ext import files
+from mteb_ext.analysis import gold
+from mteb_ext.cli import main
 from mteb_ext.cli.output import write_file
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.files import read_regular
 from mteb_ext.formats.layout import LARGEST_PREDICTIONS, Place, predictions_of_result
 from mteb_ext.formats.predictions import read_predictions
 from mteb_ext.formats.stamp import Stamp, SuppliedFile, read_stamp
+from mteb_ext.formats.walk import files_below
 from mteb_ext.running.worker import _score
 
 RESULT = '{"task_name": "T", "scores": {}}'
 
 
 def found(*folders, root):
-    return [str(path.relative_to(root)) for path in files_below(*folders)]
+    return [str(path.relative_to(root)) for path in files_below(*folders, unreadable=print)]
 
 
 def write(path, text="{}"):
@@ -117,3 +121,36 @@ def test_the_score_of_a_run_is_of_its_own_splits_and_subsets():
     held = SimpleNamespace(scores={"dev": entries(a=0.1), "test": entries(a=0.5, b=0.7, c=0.0)})
     task = SimpleNamespace(eval_splits=["test"], hf_subsets=["a", "b"])
     assert _score(task, held) == pytest.approx(0.6)
+
+
+def test_a_leaderboard_opens_each_file_once_and_loads_each_task_once(tmp_path, monkeypatch):
+    """Results, predictions, stamps and models' metadata, by all that a leaderboard computes."""
+    place = tmp_path / "out"
+    models = ["mteb-ext/token-cosine", "mteb-ext/sentence-bleu"]
+    tasks = ["JACSTS.sample", "WikiQA.sample"]
+    run = ["run", "-m", *models, "-t", *tasks, "--output-folder", str(place)]
+    assert main(run) == 0
+    opened, loaded = Counter(), Counter()
+    really_open, really_load = files.open_regular, gold.load_data
+
+    def counted_open(path):
+        opened[path] += 1
+        return really_open(path)
+
+    def counted_load(task):
+        loaded[task.metadata.name] += 1
+        really_load(task)
+
+    monkeypatch.setattr(files, "open_regular", counted_open)
+    monkeypatch.setattr("mteb_ext.analysis.folder.load_data", counted_load)
+    assert main(["leaderboard", str(place), "-o", str(tmp_path / "site")]) == 0
+    kinds = Counter(path.name.partition("_")[2] or path.suffix for path in opened)
+    assert kinds == {
+        "predictions.json": 4,
+        ".json": 4,
+        ".stamp": 4,
+        "meta.json": 2,
+        "settings.jsonl": 2,
+    }
+    assert set(opened.values()) == {1}
+    assert loaded == {"JACSTS.sample": 1, "WikiQA.sample": 1}

@@ -20,6 +20,7 @@ from test_running import run
 
 import mteb_ext
 from mteb_ext.analysis.cells import find_runs, load_cells
+from mteb_ext.analysis.folder import ResultsFolder
 from mteb_ext.analysis.ties import tie_ranges
 from mteb_ext.bases import PaperTask
 from mteb_ext.cli import command_parser, main
@@ -632,9 +633,9 @@ def test_compare_and_ties_refuse_predictions_that_the_stamp_does_not_name(folder
     for command in (["compare"], ["ties"]):
         assert main([*command, str(folder), "-t", QUESTIONS]) == 1
     with pytest.raises(DataError, match=r"was changed after the run.*MadeUpQuestions\.stamp"):
-        load_cells(QUESTIONS, find_runs([folder])[QUESTIONS])
+        load_cells(ResultsFolder(folder), QUESTIONS, find_runs([folder])[QUESTIONS])
     others = find_runs([folder / "predictions"])[PAIRS]  # found by the layout
-    load_cells(PAIRS, others)
+    load_cells(ResultsFolder(folder / "predictions"), PAIRS, others)
 
 
 def test_compare_finds_the_stamp_of_predictions_elsewhere(made_up, tmp_path):

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.abstasks.sts import AbsTaskSTS
 
-from mteb_ext.analysis.editions import known_task
-from mteb_ext.analysis.gold import TYPES, PairGold, QueryGold, load_gold
-from mteb_ext.analysis.predictions import Predictions, find_predictions
+from mteb_ext.analysis.editions import known_task, subsets_of
+from mteb_ext.analysis.folder import Folders, ResultsFolder
+from mteb_ext.analysis.gold import TYPES, PairGold, QueryGold
 from mteb_ext.analysis.summary import label_runs
 from mteb_ext.bases import PaperTask
 from mteb_ext.bases.candidates import RankedLists
-from mteb_ext.errors import DataError, MtebExtError, OfflineError
+from mteb_ext.errors import DataError, MtebExtError
+from mteb_ext.formats.predictions import Predictions
 from mteb_ext.measures import Measure
 from mteb_ext.plugin.lookup import find_task
 
@@ -49,6 +48,7 @@ class Cell:
     subset: str
     gold: PairGold | QueryGold
     files: Mapping[str, Predictions]
+    _lists: dict[str, RankedLists] = field(default_factory=dict, repr=False)
 
     @property
     def main(self) -> Measure:
@@ -80,7 +80,7 @@ class Cell:
         with self.named(run):
             if isinstance(self.gold, PairGold):
                 return self.gold.similarities(self._predicted(run), measure)
-            return self.gold.lists(self._predicted(run)).values(measure)
+            return self.lists(run).values(measure)
 
     def lists(self, run: str) -> RankedLists:
         """A run's scores of every query's documents.
@@ -91,7 +91,19 @@ class Cell:
         with self.named(run):
             if isinstance(self.gold, PairGold):
                 raise DataError(f"{self.task.metadata.name} is not a ranking task.")
-            return self.gold.lists(self._predicted(run))
+            if run not in self._lists:
+                self._lists[run] = self.gold.lists(self._predicted(run))
+            return self._lists[run]
+
+    def unfit(self, runs: Iterable[str]) -> dict[str, str]:
+        """Why the files of runs do not fit the gold, by run."""
+        faults = {}
+        for run in runs:
+            try:
+                self._scores(run, self.main)
+            except MtebExtError as error:
+                faults[run] = str(error)
+        return faults
 
     def items(self, measure: Measure) -> list[str]:
         """What each pair or query that a measure is over is, by content.
@@ -145,7 +157,7 @@ def _normal(text: str) -> str:
 
 
 def find_runs(
-    folders: str | Path | Sequence[str | Path],
+    folders: Folders,
     names: str | Sequence[str] = (),
     *,
     fewest: int = 2,
@@ -168,10 +180,10 @@ def find_runs(
     Raises:
         DataError: If a folder or a named task does not exist, or nothing is left.
     """
-    folders = [folders] if isinstance(folders, (str, Path)) else folders
+    folder = ResultsFolder.of(folders)
     names = [names] if isinstance(names, str) else names
-    where = ", ".join(map(str, folders))
-    files = find_predictions(*folders)
+    where = folder.names
+    files = folder.all_predictions()
     if not files:
         raise DataError(
             f"{where}: no prediction files here. 'mteb run' and 'mteb-ext run' write them into "
@@ -223,80 +235,98 @@ def _is_wanted(
     return False
 
 
-def load_cells(name: str, files: Mapping[str, Predictions]) -> list[Cell]:
+@dataclass(frozen=True)
+class TestSets:
+    """A task's subsets with all predictions that fit them.
+
+    Attributes:
+        cells: One a split and subset.
+        left_out: Why a run is left out, a sentence each.
+    """
+
+    cells: Sequence[Cell]
+    left_out: Sequence[str]
+
+
+def load_cells(folder: ResultsFolder, name: str, files: Mapping[str, Predictions]) -> TestSets:
     """Load a task's data and lay predictions beside it.
 
+    A run whose file does not fit the data, is not the one of its stamp, or lacks subsets of the
+    others is left out. So is a split that a run lacks. Both are named by logged warnings.
+
     Args:
+        folder: What the files are from.
         name: The task.
         files: A file a run.
 
-    Returns:
-        A cell a split and subset. A split that a run lacks is named by a logged warning and left
-        out.
-
     Raises:
-        DataError: If the runs have different subsets, were made on different editions of the
-            data, or on another than the one here; if a file is not the one that its stamp names;
-            or if the data cannot be loaded.
+        DataError: If no run is left, or the data cannot be loaded.
     """
-    for file in files.values():
-        file.check_stamp()
-    layout = _common_layout(name, files)
-    revision = _common_revision(name, files)
-    subsets = {subset for in_split in layout.values() for subset in in_split}
-    task = find_task(name, eval_splits=list(layout), hf_subsets=list(subsets))
-    load_data(task)
-    if isinstance(task, PaperTask) and revision != task.metadata.revision:
-        raise DataError(
-            f"{name}: {next(iter(files.values())).path} holds predictions on the dataset revision "
-            f"{revision}, and the data here is {task.metadata.revision}. Run the models on it."
-        )
-    return [
-        Cell(task, split, subset, load_gold(task, split, subset), files)
-        for split, in_split in layout.items()
-        for subset in in_split
-    ]
+    left_out: dict[str, str] = {}
+    for run, file in files.items():
+        try:
+            folder.check_stamp(file)
+        except DataError as error:
+            left_out[run] = str(error)
+    known = folder.task(name)
+    layout = _common_layout(known, _without(files, left_out), left_out)
+    if not layout and len(left_out) < len(files):
+        raise DataError(f"{name}: no split has predictions of every model.")
+    cells = []
+    for split, subsets in layout.items():
+        task = folder.data(name, split, None if isinstance(known, PaperTask) else subsets)
+        for run, file in _without(files, left_out).items():
+            if fault := _other_data(task, file):
+                left_out[run] = fault
+        for subset in subsets:
+            gold = folder.gold(task, split, subset)
+            cells.append(Cell(task, split, subset, gold, files))
+            left_out |= cells[-1].unfit(_without(files, left_out))
+    for reason in left_out.values():
+        logger.warning("%s is left out: %s", name, reason)
+    fit = _without(files, left_out)
+    if not fit:
+        raise DataError(next(iter(left_out.values()), f"{name}: no split has predictions."))
+    return TestSets([replace(cell, files=fit) for cell in cells], list(left_out.values()))
 
 
-def load_data(task: AbsTask) -> None:
-    """Load a task's data, in the form that gold is taken from.
-
-    Raises:
-        DataError: If it cannot be loaded, for whatever reason.
-    """
-    try:
-        task.load_data()
-        if isinstance(task, AbsTaskRetrieval):
-            task.convert_v1_dataset_format_to_v2(num_proc=None)
-    except MtebExtError:
-        raise
-    except Exception as error:  # of whatever loads the data of mteb's tasks
-        raise OfflineError(
-            f"{task.metadata.name}: its data cannot be loaded ({type(error).__name__}: {error})."
-        ) from error
+def _without(files: Mapping[str, Predictions], runs: Collection[str]) -> dict[str, Predictions]:
+    return {run: file for run, file in files.items() if run not in runs}
 
 
-def _common_layout(name: str, files: Mapping[str, Predictions]) -> dict[str, list[str]]:
-    """The subsets by split, in the order of the first file."""
+def _other_data(task: AbsTask, file: Predictions) -> str | None:
+    """Why predictions are of other data than there is here. Those of mteb's tasks do not say."""
+    if not isinstance(task, PaperTask) or file.dataset_revision == task.metadata.revision:
+        return None
+    return (
+        f"{file.path} holds predictions on the dataset revision {file.dataset_revision}, and the "
+        f"data here is {task.metadata.revision}. Run the model on it."
+    )
+
+
+def _common_layout(
+    task: AbsTask | None, files: Mapping[str, Predictions], left_out: dict[str, str]
+) -> dict[str, list[str]]:
+    """The subsets of the splits that all files have; files that lack some go to ``left_out``."""
     layouts = {run: _layout(file) for run, file in files.items()}
-    first, *others = layouts
     common = {}
-    for split, subsets in layouts[first].items():
-        lacking = [run for run in others if split not in layouts[run]]
+    name = next((file.task for file in files.values()), "")
+    for split in dict.fromkeys(split for layout in layouts.values() for split in layout):
+        lacking = [run for run, layout in layouts.items() if split not in layout]
         if lacking:
             logger.warning(
                 "%s (%s) is skipped: no predictions of it by %s.", name, split, lacking[0]
             )
             continue
-        for run in others:
-            if set(layouts[run][split]) != set(subsets):
-                raise DataError(
-                    f"{name} ({split}): {files[first].path} holds the subsets "
-                    f"{', '.join(subsets)}, and {files[run].path} {', '.join(layouts[run][split])}."
+        there = set(subsets_of(task, split) or ())
+        fit = [lay[split] for lay in layouts.values() if there.issuperset(lay[split])]
+        common[split] = max(fit, key=len, default=[])
+        for run, layout in layouts.items():
+            if other := sorted(set(common[split]) ^ set(layout[split])):
+                left_out[run] = (
+                    f"{files[run].path} holds other subsets of {split} than the task or the other "
+                    f"runs: {', '.join(other)}."
                 )
-        common[split] = subsets
-    if not common:
-        raise DataError(f"{name}: no split has predictions of every model.")
     return common
 
 
@@ -306,16 +336,3 @@ def _layout(file: Predictions) -> dict[str, list[str]]:
         for split in by_split:
             layout.setdefault(split, []).append(subset)
     return layout
-
-
-def _common_revision(name: str, files: Mapping[str, Predictions]) -> str | None:
-    """The dataset revision of all files; None for those of mteb's own tasks, which name none."""
-    first, *others = files.values()
-    for file in others:
-        if file.dataset_revision != first.dataset_revision:
-            raise DataError(
-                f"{name}: {first.path} holds predictions on the dataset revision "
-                f"{first.dataset_revision}, and {file.path} on {file.dataset_revision}. Scores of "
-                "different data are not compared; run one of the models again."
-            )
-    return first.dataset_revision

@@ -13,6 +13,7 @@ import numpy as np
 from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.editions import edition, subsets_of
+from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.analysis.gold import PairGold, QueryGold
 from mteb_ext.analysis.ranking import Evidence, rank_runs, records
 from mteb_ext.analysis.rows import (
@@ -43,12 +44,10 @@ from mteb_ext.metrics.significance import holm
 from mteb_ext.names import did_you_mean
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
     from numpy.typing import NDArray
 
-    from mteb_ext.analysis.predictions import Predictions
+    from mteb_ext.formats.predictions import Predictions
 
 logger = logging.getLogger(__name__)
 
@@ -119,7 +118,7 @@ class Compared:
 
 
 def compare_runs(
-    folders: str | Path | Sequence[str | Path],
+    folders: Folders,
     names: str | Sequence[str] = (),
     *,
     metric: str | Sequence[str] = (),
@@ -131,7 +130,8 @@ def compare_runs(
     """Compare the models whose prediction files are in folders.
 
     Args:
-        folders: Folders that hold prediction files at any depth.
+        folders: Folders that hold prediction files at any depth. A file that does not fit the data
+            or the other files is left out, and a remark names it.
         names: Tasks; all that are found if left out.
         metric: A result key, for example ``ndcg_at_10``, or several; each task's main score if left
             out. Tasks whose predictions do not allow it are named by a logged warning and left
@@ -151,19 +151,21 @@ def compare_runs(
     metrics = [metric] if isinstance(metric, str) else list(dict.fromkeys(metric))
     if group and len(metrics) > 1:
         raise DataError("runs are grouped by one metric: give one, or do not group.")
-    found = find_runs(folders, names)
+    folder = ResultsFolder.of(folders)
+    found = find_runs(folder, names)
     if baseline is not None:
         _check_baseline(baseline, found)
     results = _Results(level, margin)
     for name, files in found.items():
         try:
-            cells = load_cells(name, files)
+            sets = load_cells(folder, name, files)
         except (DataNotProvidedError, OfflineError) as error:
             logger.warning("%s is skipped: %s", name, error)
             continue
+        results.remarks |= dict.fromkeys(sets.left_out)
         for wanted in metrics or _MAIN:
             try:
-                for split in _by_split(cells, wanted, group=group):
+                for split in _by_split(sets.cells, wanted, group=group):
                     results.add(split, baseline)
             except UndefinedMetricError:
                 raise

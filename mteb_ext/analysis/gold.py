@@ -13,7 +13,7 @@ from mteb.abstasks.sts import AbsTaskSTS
 from mteb_ext.bases import PaperRanking, PaperSTS
 from mteb_ext.bases.candidates import CandidateLists, RankedLists
 from mteb_ext.bases.sts import parts_of
-from mteb_ext.errors import DataError, ProtocolError
+from mteb_ext.errors import DataError, MtebExtError, OfflineError, ProtocolError
 from mteb_ext.measures import Measure
 from mteb_ext.protocol import QuestionFilter
 
@@ -213,3 +213,21 @@ def _numbers(values: object) -> NDArray[np.float64]:
     if found.size and found.dtype.kind not in "fiu":
         raise DataError("the scores are no numbers that float64 can hold. Run the model again.")
     return found.astype(np.float64)
+
+
+def load_data(task: AbsTask) -> None:
+    """Load a task's data, in the form that gold is taken from.
+
+    Raises:
+        DataError: If it cannot be loaded, for whatever reason.
+    """
+    try:
+        task.load_data()
+        if isinstance(task, AbsTaskRetrieval):
+            task.convert_v1_dataset_format_to_v2(num_proc=None)
+    except MtebExtError:
+        raise
+    except Exception as error:  # of whatever loads the data of mteb's tasks
+        raise OfflineError(
+            f"{task.metadata.name}: its data cannot be loaded ({type(error).__name__}: {error})."
+        ) from error

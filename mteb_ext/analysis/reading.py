@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import math
-import os
-import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mteb_ext import json_files
 from mteb_ext.analysis.editions import PAPERS, edition, known_task, measure_in, pairs_in, subsets_of
+from mteb_ext.analysis.folder import ResultsFolder
 from mteb_ext.errors import DataError, MtebExtError
-from mteb_ext.formats.layout import EXPERIMENTS, LARGEST, MODEL_META, PREDICTIONS
+from mteb_ext.formats.layout import LARGEST
 from mteb_ext.formats.result import is_result
-from mteb_ext.json_files import storable
+from mteb_ext.json_files import brief, storable
 from mteb_ext.measures import Measure
 
 if TYPE_CHECKING:
@@ -53,7 +49,7 @@ MAIN_SCORE = "main_score"  # the metric of a headline whose task is not known he
 _NOT_METRICS = ("ci95_", "headline_ci95_", "num_queries")
 
 
-def load_results(*folders: str | Path) -> pd.DataFrame:
+def load_results(*folders: str | Path | ResultsFolder) -> pd.DataFrame:
     """Load the result files of any number of folders, of mteb's own tasks too.
 
     A file that is damaged, or is none of mteb's, is named by a logged warning and left out, and so
@@ -62,7 +58,7 @@ def load_results(*folders: str | Path) -> pd.DataFrame:
 
     Args:
         folders: What ``--output-folder`` was given, its ``results`` folder, or a model's folder.
-            They are only read.
+            They are only read. Or one ``ResultsFolder``, alone.
 
     Returns:
         A row for each metric of each subset, split, task, model and revision, and for a task of
@@ -84,14 +80,19 @@ def load_results(*folders: str | Path) -> pd.DataFrame:
     if not folders:
         raise DataError("load_results needs the folders to look in, such as 'results'.")
     rows: list[dict[str, Any]] = []
-    model, task = cache(model_of), cache(known_task)  # each is named once if there is a fault
-    paths = result_paths(*folders)
+    held = [folder for folder in folders if isinstance(folder, ResultsFolder)]
+    folder = held[0] if held else ResultsFolder(*cast("tuple[str | Path, ...]", folders))
+    for path, reason in folder.unreadable:
+        logger.warning("%s is left out: the file cannot be read (%s)", path, reason.strerror)
+    paths = folder.result_paths()
     if not paths:
-        logger.warning("%s: no result files here.", ", ".join(map(str, folders)))
+        logger.warning("%s: no result files here.", folder.names)
     for path in paths:
         try:
-            result = ResultFile.read(path)
-            rows += list(result.rows(*model(path.parent), task(result.task)))  # all or none
+            result = ResultFile.of(path, folder.json(path))
+            model = folder.identity(path.parent)
+            task = folder.task(result.task)
+            rows += list(result.rows(model.label, model.revision, task))  # all or none
         except MtebExtError as error:
             logger.warning("%s is left out: %s", path, error)
     rows.sort(key=lambda row: (row["model"], row["revision"], row["task"], row["path"]))
@@ -104,129 +105,6 @@ def load_results(*folders: str | Path) -> pd.DataFrame:
             for name, kind in COLUMNS.items()
         }
     )
-
-
-def result_paths(*folders: str | Path) -> list[Path]:
-    """The JSON files below folders that may be mteb's results, each once, sorted.
-
-    Raises:
-        DataError: If a folder does not exist.
-    """
-    return [
-        path
-        for path in files_below(*folders)
-        if path.name.endswith(".json")
-        and path.name != MODEL_META
-        and not path.name.endswith(PREDICTIONS)
-    ]
-
-
-def _leave_out(path: Path, error: OSError) -> None:
-    logger.warning("%s is left out: it cannot be read (%s)", path, error.strerror)
-
-
-def check_folders(*folders: str | Path) -> None:
-    """See that folders are there. Commands do it first: other imports take seconds.
-
-    Raises:
-        DataError: If one is not.
-    """
-    for folder in folders:
-        if not isinstance(folder, (str, os.PathLike)):
-            raise DataError(f"{folder!r} is no folder: name folders one by one, as text or paths.")
-        if not Path(folder).is_dir():
-            raise DataError(
-                f"{folder} is not a folder. Name the one that --output-folder was given."
-            )
-
-
-def files_below(
-    *folders: str | Path, unreadable: Callable[[Path, OSError], None] = _leave_out
-) -> list[Path]:
-    """The files below folders, each once, sorted; hidden ones are left out.
-
-    Files are told apart by their paths, so that hard links are files of their own. A link counts
-    where what it points to is not found otherwise.
-
-    Args:
-        folders: Folders.
-        unreadable: Called with each file and folder that cannot be read, pipes and devices too.
-
-    Raises:
-        DataError: If a folder does not exist.
-    """
-    check_folders(*folders)
-    walk = _Walk(unreadable)
-    for folder in folders:
-        walk.add(Path(folder))
-    walk.follow_links()
-    return sorted(walk.files)
-
-
-class _Walk:
-    """A walk without recursion: folders may be nested deeper than Python's stack, or in a circle.
-
-    Links are followed last, so that none of them stands for a file that is really there.
-    """
-
-    def __init__(self, unreadable: Callable[[Path, OSError], None]) -> None:
-        self.files: list[Path] = []
-        self._unreadable = unreadable
-        self._seen: set[str] = set()  # real paths
-        self._links: list[Path] = []
-
-    def add(self, folder: Path) -> None:
-        """Add the files below a folder, and note the links."""
-        waiting = [folder]
-        while waiting:
-            here = waiting.pop()
-            try:
-                if not self._is_new(here):
-                    continue
-                with os.scandir(here) as found:
-                    entries = sorted(found, key=lambda entry: entry.name)
-            except OSError as error:
-                self._unreadable(here, error)
-                continue
-            for entry in entries:
-                path = here / entry.name
-                if entry.name.startswith("."):
-                    continue  # as of cells that are being run
-                if entry.is_symlink():
-                    self._links.append(path)
-                elif entry.is_dir():
-                    waiting.append(path)
-                else:
-                    self._add_file(path)
-
-    def follow_links(self) -> None:
-        """Add what links point to, once, where it was not found otherwise."""
-        while self._links:
-            path = self._links.pop(0)
-            if path.is_dir():
-                self.add(path)
-            elif os.path.lexists(path):
-                self._add_file(path)
-
-    def _add_file(self, path: Path) -> None:
-        try:
-            is_regular = stat.S_ISREG(path.stat().st_mode)
-        except FileNotFoundError:
-            return  # a link to nothing, or a file that was removed just now
-        except OSError as error:
-            self._unreadable(path, error)
-            return
-        if not is_regular:
-            self._unreadable(path, OSError(errno.EINVAL, "not a regular file"))
-        elif self._is_new(path):
-            self.files.append(path)
-
-    def _is_new(self, path: Path) -> bool:
-        real = os.path.realpath(path)
-        if real in self._seen:
-            return False
-        self._seen.add(real)
-        return True
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever it holds
@@ -336,11 +214,6 @@ def _check_range(split: str, entries: list[Mapping[str, Any]]) -> None:
             )
 
 
-def brief(value: object) -> str:
-    """A value from a JSON file as a few characters; whatever is nested is not looked into."""
-    return type(value).__name__ if isinstance(value, (list, dict)) else shorten(repr(value), 40)
-
-
 def _check_entries(split: str, entries: object) -> None:
     if not isinstance(entries, list) or not entries:
         raise DataError(f"it holds no scores of {split}.")
@@ -421,48 +294,3 @@ def _queries(entry: Mapping[str, Any], measure: Measure | None) -> int | None:
 def _interval(entry: Mapping[str, Any], name: str) -> dict[str, float]:
     ends = {end: entry.get(f"{name}_{end}") for end in ("low", "high")}
     return {end: value if isinstance(value, float) else math.nan for end, value in ends.items()}
-
-
-def metadata_in(path: Path) -> dict[str, Any]:
-    """What a ``model_meta.json`` holds.
-
-    Raises:
-        DataError: If it is damaged.
-    """
-    meta = read_json(path)
-    if not isinstance(meta, dict):
-        raise DataError("it holds no metadata.")
-    return meta
-
-
-def model_of(folder: Path) -> tuple[str, str]:
-    """The model of a folder of results, with its options in brackets, and its revision."""
-    name, revision, options = identity_of(folder)
-    return f"{name} ({options})" if options else name, revision
-
-
-def identity_of(folder: Path) -> tuple[str, str, str]:
-    """The model's name, revision and options: of ``model_meta.json``, else by the folders' names.
-
-    A damaged file is named by a logged warning.
-    """
-    from mteb_ext.formats.predictions import NAMELESS
-
-    folder = folder.absolute()
-    revision_folder = folder.parent.parent if folder.parent.name == EXPERIMENTS else folder
-    model = revision_folder.parent.name.replace("__", "/")
-    by_folder = (model or NAMELESS, revision_folder.name or NAMELESS)
-    path = folder / MODEL_META
-    meta: dict[str, Any] = {}
-    if path.exists():
-        try:
-            meta = metadata_in(path)
-        except DataError as error:
-            logger.warning("%s is left out, and its folders' names are taken: %s", path, error)
-    name, revision = (
-        value if isinstance(value, str) and value.strip() else other
-        for value, other in zip((meta.get("name"), meta.get("revision")), by_folder, strict=True)
-    )
-    options = meta.get("experiment_kwargs")
-    kept = options if isinstance(options, dict) else {}
-    return name, revision, ", ".join(f"{key}={value}" for key, value in kept.items())

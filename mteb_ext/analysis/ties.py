@@ -9,14 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
+from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.bases.candidates import RankedLists
 from mteb_ext.errors import ProtocolError, UndefinedMetricError
 from mteb_ext.measures import Measure, TieOrder
 from mteb_ext.metrics.significance import mean_interval
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
 
 MEASURES = (
@@ -43,9 +42,7 @@ COLUMNS = (
 )
 
 
-def tie_ranges(
-    folders: str | Path | Sequence[str | Path], names: str | Sequence[str] = ()
-) -> pd.DataFrame:
+def tie_ranges(folders: Folders, names: str | Sequence[str] = ()) -> pd.DataFrame:
     """The values that each ranking metric can take over the orders of equal scores.
 
     Args:
@@ -66,10 +63,9 @@ def tie_ranges(
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
-    for name, files in find_runs(
-        folders, names, fewest=1, types=("Retrieval", "Reranking")
-    ).items():
-        for cell in load_cells(name, files):
+    folder = ResultsFolder.of(folders)
+    for name, files in find_runs(folder, names, fewest=1, types=("Retrieval", "Reranking")).items():
+        for cell in load_cells(folder, name, files).cells:
             rows += ties_of(cell)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

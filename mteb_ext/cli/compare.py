@@ -71,7 +71,7 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> None:
-    from mteb_ext.analysis.reading import check_folders
+    from mteb_ext.formats.walk import check_folders
 
     check_folders(*arguments.folders)
     from mteb_ext.analysis.comparing import compare_runs
@@ -109,7 +109,7 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 
 def _ties(arguments: argparse.Namespace) -> None:
-    from mteb_ext.analysis.reading import check_folders
+    from mteb_ext.formats.walk import check_folders
 
     check_folders(*arguments.folders)
     from mteb_ext.analysis.ties import tie_ranges

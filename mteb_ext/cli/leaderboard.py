@@ -33,20 +33,22 @@ def add_commands(commands: Commands) -> None:
 
 
 def _leaderboard(arguments: argparse.Namespace) -> None:
-    from mteb_ext.analysis.reading import check_folders
+    from mteb_ext.formats.walk import check_folders
 
     folders, output = arguments.folders, arguments.output
     check_folders(*folders)
     check_place(output, folders)
     import mteb_ext
     from mteb_ext.analysis import load_results
+    from mteb_ext.analysis.folder import ResultsFolder
     from mteb_ext.pages.leaderboard import site_files
     from mteb_ext.pages.leaderboard.data import leaderboard
     from mteb_ext.verification.verifying import verify_results
 
-    results = load_results(*folders)
+    folder = ResultsFolder(*folders)
+    results = load_results(folder)
     if results.empty:
-        raise DataError(f"{', '.join(map(str, folders))}: no results here. Run some models first.")
-    board = leaderboard(results, folders, verify_results(folders))
+        raise DataError(f"{folder.names}: no results here. Run some models first.")
+    board = leaderboard(results, folder, verify_results(folder))
     write_site(output, site_files(board, mteb_ext.__version__))
     print_line(f"wrote {output / 'index.html'}")

@@ -13,6 +13,7 @@ from mteb_ext.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mteb_ext.analysis.folder import ResultsFolder
     from mteb_ext.cli.parsing import Commands
 
 
@@ -39,23 +40,25 @@ def add_commands(commands: Commands) -> None:
 def _report(arguments: argparse.Namespace) -> None:
     if arguments.output and arguments.output.suffix not in {".html", ".htm"}:
         raise DataError(f"{arguments.output}: the page is HTML; give it the ending .html.")
-    from mteb_ext.analysis.reading import check_folders
+    from mteb_ext.formats.walk import check_folders
 
     folders = arguments.folders or [Path("results")]
     check_folders(*folders)
     from mteb_ext.analysis import load_results
     from mteb_ext.analysis.beside import published_standings
+    from mteb_ext.analysis.folder import ResultsFolder
     from mteb_ext.analysis.summary import headlines, not_run, over_models
     from mteb_ext.tables.report import headline_tables, models_table, published_table
 
-    results = load_results(*folders)
+    folder = ResultsFolder(*folders)
+    results = load_results(folder)
     if results.empty:
         raise DataError(
-            f"{', '.join(map(str, folders))}: no results here. Run 'mteb run -m MODEL -t WikiQA "
+            f"{folder.names}: no results here. Run 'mteb run -m MODEL -t WikiQA "
             f"--output-folder {folders[0]}' first, or name another folder."
         )
     if arguments.output:
-        _write_page(results, folders, arguments)
+        _write_page(results, folder, arguments)
         return
     found = headlines(results)
     tables = [*headline_tables(found, not_run(found))]
@@ -66,12 +69,14 @@ def _report(arguments: argparse.Namespace) -> None:
     print_tables(tables)
 
 
-def _write_page(results: pd.DataFrame, folders: list[Path], arguments: argparse.Namespace) -> None:
+def _write_page(
+    results: pd.DataFrame, folder: ResultsFolder, arguments: argparse.Namespace
+) -> None:
     import mteb_ext
     from mteb_ext.pages.report import report_page
     from mteb_ext.pages.report.data import page_data
 
-    words = [NAME, "report", *map(str, folders), *(["--texts"] if arguments.texts else [])]
+    words = [NAME, "report", *map(str, folder.folders), *(["--texts"] if arguments.texts else [])]
     command = shlex.join([*words, "-o", str(arguments.output)])
-    data = page_data(results, folders, texts=arguments.texts)
+    data = page_data(results, folder, texts=arguments.texts)
     print_text(report_page(data, command, mteb_ext.__version__), arguments.output)

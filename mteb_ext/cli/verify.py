@@ -39,7 +39,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    from mteb_ext.analysis.reading import check_folders
+    from mteb_ext.formats.walk import check_folders
 
     check_folders(*arguments.folders)
     from mteb_ext.tables.verify import verify_json, verify_tables

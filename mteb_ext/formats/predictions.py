@@ -7,15 +7,18 @@ data say nothing of another.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mteb_ext.errors import DataError, ProtocolError
 from mteb_ext.files import write_whole
-from mteb_ext.formats.layout import LARGEST_PREDICTIONS
-from mteb_ext.json_files import read_json
+from mteb_ext.formats.layout import LARGEST_PREDICTIONS, PREDICTIONS, Place
+from mteb_ext.json_files import brief, decode_json, read_json, storable
 
 if TYPE_CHECKING:
     from mteb.models import ModelMeta
@@ -35,8 +38,12 @@ def read_predictions(path: Path) -> dict[str, Any]:
     Raises:
         DataError: If it is missing or damaged.
     """
+    return _checked(path, lambda: read_json(path, largest=LARGEST_PREDICTIONS))
+
+
+def _checked(path: Path, read: Callable[[], object]) -> dict[str, Any]:
     try:
-        predictions = read_json(path, largest=LARGEST_PREDICTIONS)
+        predictions = read()
         _check_form(predictions)
     except DataError as error:
         raise DataError(
@@ -46,13 +53,76 @@ def read_predictions(path: Path) -> dict[str, Any]:
     return cast(dict[str, Any], predictions)
 
 
+@dataclass(frozen=True)
+class Predictions:
+    """One model's scores of one task.
+
+    Attributes:
+        path: The file.
+        task: The task's name.
+        model: The model's name.
+        revision: Its revision.
+        dataset_revision: The data that was scored; None if the file does not say.
+        scores: mteb's predictions by subset and split.
+    """
+
+    path: Path
+    task: str
+    model: str
+    revision: str
+    dataset_revision: str | None
+    scores: Mapping[str, Mapping[str, Any]] = field(repr=False)
+
+    @cached_property
+    def place(self) -> Place:
+        """The model's folder that the file is in."""
+        return Place.of(self.path)
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of the scores alone, whatever their order.
+
+        Raises:
+            DataError: If they are nested too deeply.
+        """
+        try:
+            content = json.dumps(self.scores, sort_keys=True)
+        except RecursionError as error:
+            raise DataError("the file is nested too deeply.") from error
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def predictions_in(path: Path, read: Callable[[], bytes]) -> Predictions:
+    """The predictions of a file.
+
+    Args:
+        path: The file.
+        read: Reads its content.
+
+    Raises:
+        DataError: If the file is damaged, or does not name its model.
+    """
+    content = _checked(path, lambda: decode_json(read()))
+    meta = content[MODEL]
+    if not (isinstance(meta["model_name"], str) and meta["model_name"].strip()):
+        raise DataError(f"the file names the model {brief(meta['model_name'])}.")
+    return Predictions(
+        path,
+        path.name.removesuffix(PREDICTIONS),
+        storable(meta["model_name"]),
+        str(meta.get("revision")),
+        dataset_revision(content),
+        {name: part for name, part in content.items() if name not in {MODEL, OURS}},
+    )
+
+
 def _check_form(predictions: object) -> None:
     if not isinstance(predictions, dict) or not all(
         isinstance(part, dict) for part in predictions.values()
     ):
-        raise DataError("it does not hold predictions by subset and split.")
+        raise DataError("the file does not hold predictions by subset and split.")
     if "model_name" not in predictions.get(MODEL, {}):
-        raise DataError("it does not say whose predictions it holds.")
+        raise DataError("the file does not name its model.")
 
 
 def dataset_revision(predictions: Mapping[str, Any]) -> str | None:

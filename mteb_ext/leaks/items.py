@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.abstasks.sts import AbsTaskSTS
 
-from mteb_ext.analysis.cells import load_data
+from mteb_ext.analysis.gold import load_data
 from mteb_ext.bases import PaperRanking, PaperSTS, PaperTask
 from mteb_ext.data.records import Pairs, Question
 from mteb_ext.errors import DataError

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
+from mteb_ext.analysis.folder import ResultsFolder
 from mteb_ext.analysis.gold import PairGold
 from mteb_ext.errors import UndefinedMetricError
 from mteb_ext.metrics.correlation import pearson, spearman
@@ -105,10 +106,11 @@ def scores_by_seen(folders: Sequence[Path], leaks: Leaks) -> list[SeenScore]:
     """
     seen = {(part.task, part.split, part.subset): part for part in leaks.tasks}
     tasks = list(dict.fromkeys(part.task for part in leaks.tasks))
+    folder = ResultsFolder.of(folders)
     return [
         score
-        for name, files in find_runs(folders, tasks, fewest=1).items()
-        for cell in load_cells(name, files)
+        for name, files in find_runs(folder, tasks, fewest=1).items()
+        for cell in load_cells(folder, name, files).cells
         if (key := (name, cell.split, cell.subset)) in seen
         for score in _of_cell(cell, seen[key])
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,16 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mteb_ext.analysis.predictions import PredictionFile, read_file
-from mteb_ext.analysis.reading import (
-    ResultFile,
-    files_below,
-    identity_of,
-    metadata_in,
-    model_of,
-    read_json,
-)
+from mteb_ext.analysis.folder import ResultsFolder
+from mteb_ext.analysis.reading import ResultFile
 from mteb_ext.errors import DataError
+from mteb_ext.formats.identity import Identity
 from mteb_ext.formats.layout import (
     MODEL_META,
     PREDICTIONS,
@@ -29,9 +21,9 @@ from mteb_ext.formats.layout import (
     Place,
     predictions_of_result,
 )
+from mteb_ext.formats.predictions import Predictions
 from mteb_ext.formats.result import is_result
-from mteb_ext.formats.stamp import Stamp, file_sha256, read_stamp
-from mteb_ext.json_files import storable
+from mteb_ext.formats.stamp import Stamp
 from mteb_ext.plugin.lookup import find_task
 from mteb_ext.verification.findings import Finding
 
@@ -48,21 +40,32 @@ class FoundResult:
 
     Attributes:
         file: The result file.
-        model: The model, with the options of an experiment.
-        name: The model without them.
-        revision: Its revision.
+        identity: The model.
         task: The task; None where mteb knows none of that name here.
         unknown: Why there is no task.
         stamp: What made it; None where there is no readable stamp.
     """
 
     file: ResultFile
-    model: str
-    name: str
-    revision: str
+    identity: Identity
     task: AbsTask | None
     unknown: str
     stamp: Stamp | None
+
+    @property
+    def model(self) -> str:
+        """The model, with the options of an experiment."""
+        return self.identity.label
+
+    @property
+    def name(self) -> str:
+        """The model without them."""
+        return self.identity.name
+
+    @property
+    def revision(self) -> str:
+        """The model's revision."""
+        return self.identity.revision
 
     @cached_property
     def place(self) -> Place:
@@ -100,45 +103,12 @@ class FoundResult:
         return f"Run it again: {shlex.join(words)}"
 
 
-@dataclass(frozen=True)
-class KeptPredictions(PredictionFile):
-    """A prediction file, without its scores.
-
-    Attributes:
-        sha256: Of the file.
-        digest: Of the scores alone.
-    """
-
-    sha256: str
-    digest: str
-
-    @cached_property
-    def place(self) -> Place:
-        """Which model's folder it is in."""
-        return Place.of(self.path)
-
-    @classmethod
-    def read(cls, path: Path) -> KeptPredictions:
-        """Read a file.
-
-        Raises:
-            DataError: If it is damaged, or none of mteb's.
-        """
-        held = read_file(path)
-        try:
-            content = json.dumps(held.scores, sort_keys=True)
-        except RecursionError as error:
-            raise DataError("it is nested too deeply.") from error
-        digest = hashlib.sha256(content.encode()).hexdigest()
-        names = (held.task, held.model, held.revision, held.dataset_revision)
-        return cls(path, *names, str(file_sha256(path)), digest)
-
-
 @dataclass
 class Inventory:
     """What folders hold.
 
     Attributes:
+        folder: What they were read from.
         results: The results.
         predictions: The prediction files of this package's tasks and of plugins on its bases.
         others: The prediction files of other tasks, by place and task: what they hold is not read.
@@ -147,22 +117,21 @@ class Inventory:
         tasks: The task of each name, or why there is none.
     """
 
+    folder: ResultsFolder
     results: list[FoundResult] = field(default_factory=list)
-    predictions: list[KeptPredictions] = field(default_factory=list)
+    predictions: list[Predictions] = field(default_factory=list)
     others: dict[tuple[Place, str], Path] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     damaged: set[tuple[Place, str]] = field(default_factory=set)
     tasks: dict[str, tuple[AbsTask | None, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, folders: Sequence[str | Path]) -> Inventory:
-        """Look through folders.
-
-        Raises:
-            DataError: If a folder does not exist.
-        """
-        found = cls()
-        paths = files_below(*folders, unreadable=found._unreadable)
+    def of(cls, folder: ResultsFolder) -> Inventory:
+        """Look through a folder."""
+        found = cls(folder)
+        paths = folder.paths
+        for path, error in folder.unreadable:
+            found._unreadable(path, error)
         stamps = [path for path in paths if path.suffix == STAMP]
         metas = {path.parent for path in paths if path.name == MODEL_META}
         models = metas | {path.parent for path in stamps}
@@ -188,12 +157,13 @@ class Inventory:
         self._add("unreadable-file", path, reason, "Make it readable, or remove it.")
 
     def _add(self, code: str, path: Path, reason: str, remedy: str, task: str = "") -> None:
-        model, revision = _model_at(path.parent) if task else ("", "")
+        here = self.folder.identity(path.parent) if task else None
+        model, revision = (here.label, here.revision) if here else ("", "")
         self.findings.append(Finding(code, path, model, revision, task, reason, remedy))
 
     def _add_result(self, path: Path, *, is_of_model: bool) -> None:
         try:
-            content = read_json(path)
+            content = self.folder.json(path)
         except DataError as error:
             code = "damaged-file"
             self._add(code, path, str(error), "Remove it, and run the task again.", path.stem)
@@ -217,18 +187,17 @@ class Inventory:
         self.results.append(self._result(file))
 
     def _result(self, file: ResultFile) -> FoundResult:
-        model, revision = _model_at(file.path.parent)
+        identity = self.folder.identity(file.path.parent)
         task, unknown = self._task(file.task)
         path = file.path.with_suffix(STAMP)
         stamp = None
         if path.exists():
             try:
-                stamp = read_stamp(path)
+                stamp = self.folder.stamp(path)
             except DataError as error:
                 remedy = "Remove it, or run the task again with --overwrite-strategy always."
                 self._add("damaged-stamp", path, str(error), remedy, file.task)
-        name = storable(identity_of(file.path.parent)[0])
-        return FoundResult(file, model, name, revision, task, unknown, stamp)
+        return FoundResult(file, identity, task, unknown, stamp)
 
     def _look_at(self, path: Path) -> None:
         """Look at a file in a model's folder from outside."""
@@ -243,7 +212,7 @@ class Inventory:
             self._add("large-file", path, reason, remedy, path.stem if known else "")
         if path.name == MODEL_META:
             try:
-                named = isinstance(metadata_in(path).get("name"), str)
+                named = isinstance(self.folder.metadata(path).get("name"), str)
                 fault = "" if named else "it names no model."
             except DataError as error:
                 fault = str(error)
@@ -260,8 +229,10 @@ class Inventory:
                 self.others[Place.of(path), name] = path
                 continue
             try:
-                self.predictions.append(KeptPredictions.read(path))
-            except (DataError, OSError) as error:
+                predictions = self.folder.predictions(path)
+                assert predictions.digest  # damaged where it has none
+                self.predictions.append(predictions)
+            except DataError as error:
                 place = Place.of(path)
                 owner = (r for r in self.results if (r.place, r.file.task) == (place, name))
                 remedy = "Remove it, and run the task again with --overwrite-strategy always."
@@ -307,8 +278,3 @@ def entries(file: ResultFile) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for split, of_split in file.scores.items():
         for entry in of_split:
             yield split, entry["hf_subset"], entry
-
-
-def _model_at(folder: Path) -> tuple[str, str]:
-    model, revision = model_of(folder)
-    return storable(model), storable(revision)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mteb_ext.bases.task import SAMPLE_SUFFIX
 from mteb_ext.errors import DataError
 from mteb_ext.files import read_regular
 from mteb_ext.formats.layout import LARGEST_SMALL, MODEL_META, RUN_SETTINGS
+from mteb_ext.json_files import brief
 from mteb_ext.verification.findings import Finding
 from mteb_ext.verification.inventory import FoundResult, entries
 
@@ -39,11 +41,13 @@ def rule_findings(results: Sequence[FoundResult], before: Path | None = None) ->
     if before is not None and not before.is_dir():
         raise DataError(f"{before} is not a folder: there is nothing to compare with.")
     known = _names_in_mteb()
+    covered = cache(_covered)  # one file speaks of all results of a model
     for result in results:
         old = before and _path_before(result, before)
         yield from _whose(result, is_new=old is None)
+        yield from _experiment(result)
         yield from _in_mteb(result, *known)
-        yield from _run_settings(result)
+        yield from _run_settings(result, covered)
         if old is not None:
             yield from _compared(old, result)
     yield from _revisions(results)
@@ -110,14 +114,14 @@ def _experiment(result: FoundResult) -> Iterator[Finding]:
     """Whether the options in the model's file are those that its folder is named after."""
     from mteb.models import ModelMeta
 
-    options = result.experiment_kwargs
-    meta = ModelMeta.create_empty(overwrites={"experiment_kwargs": options})
+    options = dict(result.identity.options)
+    meta = ModelMeta.create_empty(overwrites={"experiment_kwargs": options or None})
     named = meta.experiment_name or ""
     if named != result.place.experiment:
         yield result.finding(
             "wrong-folder",
-            f"{MODEL_META} states the options {brief(str(options or 'none'))}, and the file lies in "
-            f"the folder of {result.place.experiment or 'a model without options'}.",
+            f"{MODEL_META} states the options {brief(str(options or 'none'))}, and the file lies "
+            f"in the folder of {result.place.experiment or 'a model without options'}.",
             f"Restore the {MODEL_META} that the run wrote. {result.run_again}",
         )
 
@@ -145,9 +149,11 @@ def _in_mteb(result: FoundResult, added: set[str], models: set[str]) -> Iterator
         )
 
 
-def _run_settings(result: FoundResult) -> Iterator[Finding]:
+def _run_settings(
+    result: FoundResult, covered_by: Callable[[Path], set[tuple[str, str, str]]]
+) -> Iterator[Finding]:
     path = result.file.path.with_name(RUN_SETTINGS)
-    covered = _covered(path)
+    covered = covered_by(path)
     lacking = [
         f"{split}, {subset}"
         for split, subset, _ in entries(result.file)

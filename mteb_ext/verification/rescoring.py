@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from mteb_ext.analysis.cells import load_data
+from mteb_ext.analysis.folder import ResultsFolder
 from mteb_ext.analysis.gold import PairGold, load_gold
-from mteb_ext.analysis.predictions import read_file
-from mteb_ext.analysis.reading import MAIN_SCORE, brief
+from mteb_ext.analysis.reading import MAIN_SCORE
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, MtebExtError, UndefinedMetricError
 from mteb_ext.formats.layout import STAMP
+from mteb_ext.formats.predictions import Predictions
+from mteb_ext.json_files import brief
 from mteb_ext.measures import Measure
 from mteb_ext.metrics.significance import mean_correlation_interval
-from mteb_ext.plugin.lookup import find_task
 from mteb_ext.protocol import CorrelationProtocol
 from mteb_ext.verification.findings import Finding
-from mteb_ext.verification.inventory import FoundResult, KeptPredictions, entries
+from mteb_ext.verification.inventory import FoundResult
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,163 +95,131 @@ def headline_interval(task: PaperTask, subsets: Sequence[Rescored]) -> dict[str,
     return dict(zip(HEADLINE_INTERVAL, interval, strict=True))
 
 
-class Data:
-    """The data of one task, by split, loaded when it is first asked for."""
+@dataclass(frozen=True)
+class Recomputed:
+    """A result beside what a prediction file gives.
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, PaperTask | MtebExtError] = {}
+    Attributes:
+        findings: What differs.
+        whole: Whether the scores of every entry were computed again.
+    """
 
-    def load(self, name: str, split: str) -> PaperTask:
-        """The task with the data of a split.
-
-        Raises:
-            MtebExtError: If it cannot be loaded.
-        """
-        if split not in self._loaded:
-            self._loaded[split] = _load(name, split)
-        found = self._loaded[split]
-        if isinstance(found, MtebExtError):
-            raise found
-        return found
+    findings: Sequence[Finding]
+    whole: bool
 
 
-def _load(name: str, split: str) -> PaperTask | MtebExtError:
+def recompute(folder: ResultsFolder, result: FoundResult, file: Predictions) -> Recomputed:
+    """Compute the scores of a result again, and compare.
+
+    Args:
+        folder: What both were read from.
+        result: The result, of a task of this package or on one of its bases.
+        file: A prediction file of the same model and task.
+    """
+    if file.dataset_revision != result.file.dataset_revision:
+        reason = (
+            f"these predictions are on the dataset revision {file.dataset_revision}, and the "
+            f"result on {result.file.dataset_revision}."
+        )
+        return Recomputed([_of_file(result, file, "other-data", reason)], whole=False)
+    stamped = result.stamp and result.stamp.predictions_sha256
+    findings = []
+    if stamped not in {None, folder.sha256(file.path)}:
+        findings.append(changed_predictions(result, file.path))
+    splits = [_split(folder, result, file, split) for split in result.file.scores]
+    findings += [finding for split in splits for finding in split.findings]
+    return Recomputed(findings, all(split.whole for split in splits))
+
+
+def _of_file(result: FoundResult, file: Predictions, code: str, reason: str) -> Finding:
+    return result.finding(code, reason, result.run_again, file.path)
+
+
+def _split(folder: ResultsFolder, result: FoundResult, file: Predictions, split: str) -> Recomputed:
+    known = cast("PaperTask", result.task)
+    if split not in known.splits():
+        return Recomputed([], whole=False)
     try:
-        task = find_task(name, eval_splits=[split])
-        load_data(task)
+        task = cast("PaperTask", folder.data(result.file.task, split))
     except MtebExtError as error:
-        return error
-    return cast("PaperTask", task)
-
-
-class Recomputation:
-    """The scores of a result beside those of a prediction file."""
-
-    def __init__(self, result: FoundResult, file: KeptPredictions, data: Data) -> None:
-        """Prepare; nothing is computed.
-
-        Args:
-            result: The result, of a task of this package or on one of its bases.
-            file: A prediction file of the same model and task.
-            data: The task's data.
-        """
-        self._result = result
-        self._file = file
-        self._data = data
-        self._compared: set[tuple[str, str]] = set()
-
-    def findings(self) -> Generator[Finding, None, bool]:
-        """Compare; return whether the scores of every entry were computed again."""
-        result, file = self._result, self._file
-        if file.dataset_revision != result.file.dataset_revision:
-            yield self._of_file(
-                "other-data",
-                f"these predictions are on the dataset revision {file.dataset_revision}, and the "
-                f"result on {result.file.dataset_revision}.",
-            )
-            return False
-        if result.stamp and result.stamp.predictions_sha256 not in {None, file.sha256}:
-            yield changed_predictions(result, file.path)
-        scores = read_file(file.path).scores
-        for split in result.file.scores:
-            yield from self._split(split, {s: by.get(split) for s, by in scores.items()})
-        return self._compared == {(split, subset) for split, subset, _ in entries(result.file)}
-
-    def _of_file(self, code: str, reason: str) -> Finding:
-        return self._result.finding(code, reason, self._result.run_again, self._file.path)
-
-    def _split(self, split: str, predicted: Mapping[str, object]) -> Iterator[Finding]:
-        result = self._result
-        known = cast("PaperTask", result.task)
-        if split not in known.splits():
-            return
-        try:
-            task = self._data.load(result.file.task, split)
-        except MtebExtError as error:
-            yield result.finding(
-                "no-data",
-                f"not verifiable here: {error}",
-                "Get the data ('mteb-ext fetch', or MTEB_EXT_DATA), and verify again.",
-            )
-            return
-        yield from self._fingerprints(task, split)
-        if task.metadata.revision != result.file.dataset_revision:
-            yield result.finding(
-                "no-data",
-                f"not verifiable here: the data here is of the revision {task.metadata.revision}.",
-                "Put the data of the result there, and verify again.",
-            )
-            return
-        there = {entry["hf_subset"]: entry for entry in result.file.scores[split]}
-        found: dict[str, Rescored] = {}
-        for subset in task.subsets(split):
-            if subset in there:
-                yield from self._subset(task, split, subset, predicted.get(subset), found)
-        whole = len(found) == len(task.subsets(split))  # else the mean has no interval to compare
-        interval = headline_interval(task, [*found.values()]) if whole else {}
-        for subset, rescored in found.items():
-            self._compared.add((split, subset))
-            yield from self._compare(split, subset, there[subset], rescored.scores, interval)
-
-    def _fingerprints(self, task: PaperTask, split: str) -> Iterator[Finding]:
-        stamped = self._result.stamp.data_fingerprints if self._result.stamp else {}
-        for name, fingerprint in task.fingerprints.items():
-            if stamped.get(name, fingerprint) != fingerprint:
-                yield self._result.finding(
-                    "other-data",
-                    f"its run read other data of {name} than there is now.",
-                    self._result.run_again,
-                )
-
-    def _subset(
-        self,
-        task: PaperTask,
-        split: str,
-        subset: str,
-        predicted: object,
-        found: dict[str, Rescored],
-    ) -> Iterator[Finding]:
+        remedy = "Get the data ('mteb-ext fetch', or MTEB_EXT_DATA), and verify again."
+        finding = result.finding("no-data", f"not verifiable here: {error}", remedy)
+        return Recomputed([finding], whole=False)
+    findings = [*_fingerprints(result, task)]
+    if task.metadata.revision != result.file.dataset_revision:
+        reason = f"not verifiable here: the data here is of the revision {task.metadata.revision}."
+        remedy = "Put the data of the result there, and verify again."
+        return Recomputed([*findings, result.finding("no-data", reason, remedy)], whole=False)
+    stated = {entry["hf_subset"]: entry for entry in result.file.scores[split]}
+    found: dict[str, Rescored] = {}
+    for subset in task.subsets(split):
+        if subset in stated:
+            try:
+                predicted = file.scores.get(subset, {}).get(split)
+                found[subset] = _rescored(task, split, subset, predicted)
+            except _MissingError as error:
+                findings.append(_of_file(result, file, "no-predictions", str(error)))
+            except MtebExtError as error:
+                reason = f"its scores of {split}, {subset} do not fit the data: {error}"
+                findings.append(_of_file(result, file, "unfit-predictions", reason))
+    complete = len(found) == len(task.subsets(split))  # else the mean has no interval to compare
+    interval = headline_interval(task, [*found.values()]) if complete else {}
+    for subset, rescored in found.items():
+        expected = {
+            **rescored.scores,
+            **{key: end for key, end in interval.items() if key in stated[subset]},
+        }
         where = f"{split}, {subset}"
-        try:
-            if predicted is None:
-                yield self._of_file("no-predictions", f"not verifiable: it holds none of {where}.")
-            else:
-                found[subset] = rescore(task, split, subset, predicted)
-        except MtebExtError as error:
-            reason = f"its scores of {where} do not fit the data: {error}"
-            yield self._of_file("unfit-predictions", reason)
+        findings += _compare(result, file, where, stated[subset], expected)
+    return Recomputed(findings, whole=set(found) == set(stated))
 
-    def _compare(
-        self,
-        split: str,
-        subset: str,
-        entry: Mapping[str, Any],
-        scores: Mapping[str, Any],
-        interval: Mapping[str, float],
-    ) -> Iterator[Finding]:
-        """One entry of the result beside what its predictions give."""
-        result, where = self._result, f"{split}, {subset}"
-        expected = {**scores, **{k: v for k, v in interval.items() if k in entry}}
-        wrong = [
-            f"{name} is {brief(entry[name])} and comes out as {value:.6f}"
-            for name, value in expected.items()
-            if name in entry and not _agree(entry[name], value)
-        ]
-        if wrong:
-            more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-            yield result.finding(
-                "changed-score",
-                f"{'; '.join(wrong[:_SHOWN])}{more} ({where}), from {self._file.path}. The scores "
-                "or the predictions were changed.",
-                result.run_again,
-            )
-        others = {*expected, *NOT_SCORES, *((N_MISSING,) if result.supplied else ())}
-        if unknown := sorted(set(entry) - others):
-            reason = f"{', '.join(map(brief, unknown))} of {where} is not a score of the task."
-            yield result.finding("unknown-score", reason, result.run_again)
-        if missing := sorted(set(expected) - set(entry)):
-            reason = f"{', '.join(missing)} of {where} is missing: the task had no such score then."
-            yield result.finding("missing-score", reason, result.run_again)
+
+class _MissingError(MtebExtError):
+    """A prediction file lacks a subset."""
+
+
+def _rescored(task: PaperTask, split: str, subset: str, predicted: object) -> Rescored:
+    if predicted is None:
+        raise _MissingError(f"not verifiable: the file holds nothing of {split}, {subset}.")
+    return rescore(task, split, subset, predicted)
+
+
+def _fingerprints(result: FoundResult, task: PaperTask) -> Iterator[Finding]:
+    stamped = result.stamp.data_fingerprints if result.stamp else {}
+    for name, fingerprint in task.fingerprints.items():
+        if stamped.get(name, fingerprint) != fingerprint:
+            reason = f"its run read other data of {name} than there is now."
+            yield result.finding("other-data", reason, result.run_again)
+
+
+def _compare(
+    result: FoundResult,
+    file: Predictions,
+    where: str,
+    entry: Mapping[str, Any],
+    expected: Mapping[str, Any],
+) -> Iterator[Finding]:
+    """One entry of the result beside what its predictions give."""
+    wrong = [
+        f"{name} is {brief(entry[name])} and comes out as {value:.6f}"
+        for name, value in expected.items()
+        if name in entry and not _agree(entry[name], value)
+    ]
+    if wrong:
+        more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        yield result.finding(
+            "changed-score",
+            f"{'; '.join(wrong[:_SHOWN])}{more} ({where}), from {file.path}. The scores or the "
+            "predictions were changed.",
+            result.run_again,
+        )
+    others = {*expected, *NOT_SCORES, *((N_MISSING,) if result.supplied else ())}
+    if unknown := sorted(set(entry) - others):
+        reason = f"{', '.join(map(brief, unknown))} of {where} is not a score of the task."
+        yield result.finding("unknown-score", reason, result.run_again)
+    if missing := sorted(set(expected) - set(entry)):
+        reason = f"{', '.join(missing)} of {where} is missing: the task had no such score then."
+        yield result.finding("missing-score", reason, result.run_again)
 
 
 def _agree(stated: object, computed: float) -> bool:

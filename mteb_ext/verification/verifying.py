@@ -8,24 +8,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mteb_ext.analysis.reading import brief
+from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.bases.task import SAMPLE_SUFFIX, UNVERIFIED
 from mteb_ext.data.sources import SampleFiles
 from mteb_ext.errors import DataError
 from mteb_ext.formats.layout import STAMP, Place
-from mteb_ext.formats.stamp import file_sha256
+from mteb_ext.formats.predictions import Predictions
+from mteb_ext.json_files import brief
 from mteb_ext.protocol import protocol_version
 from mteb_ext.verification.findings import CODES, Finding, Verdict, VerifyReport, verdict
 from mteb_ext.verification.inventory import (
     FoundResult,
     Inventory,
-    KeptPredictions,
     by_key,
     entries,
     is_ours,
 )
 from mteb_ext.verification.repository_rules import rule_findings
-from mteb_ext.verification.rescoring import N_MISSING, Data, Recomputation, changed_predictions
+from mteb_ext.verification.rescoring import N_MISSING, changed_predictions, recompute
 
 if TYPE_CHECKING:
     from mteb_ext.bases import PaperTask
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 _LEVELS = list(CODES)
 
 
-def verify_results(
-    folders: str | Path | Sequence[str | Path], *, against: str | Path | None = None
-) -> VerifyReport:
+def verify_results(folders: Folders, *, against: str | Path | None = None) -> VerifyReport:
     """Verify every result below folders; nothing is written and no model is run.
 
     Args:
@@ -50,8 +48,7 @@ def verify_results(
     Raises:
         DataError: If a folder does not exist.
     """
-    names = [folders] if isinstance(folders, (str, Path)) else list(folders)
-    held = Inventory.of(names)
+    held = Inventory.of(ResultsFolder.of(folders))
     before = None if against is None else Path(against)
     checks = _Checks(held)
     found = list(
@@ -89,8 +86,8 @@ class _Checks:
 
     def __init__(self, held: Inventory) -> None:
         self._held = held
-        self._at_places: dict[tuple[Place, str], list[KeptPredictions]] = {}
-        self._elsewhere: dict[tuple[str, str, str], list[KeptPredictions]] = {}
+        self._at_places: dict[tuple[Place, str], list[Predictions]] = {}
+        self._elsewhere: dict[tuple[str, str, str], list[Predictions]] = {}
         self._used: set[Path] = set()
         self.recomputed: set[Path] = set()
         places = {result.place for result in held.results}
@@ -102,12 +99,11 @@ class _Checks:
                 self._elsewhere.setdefault(names, []).append(file)
 
     def findings(self) -> Iterator[Finding]:
-        """Check everything; one task's data is in memory at a time."""
+        """Check everything, task by task."""
         for _, of_task in groupby(
             sorted(self._held.results, key=lambda result: result.file.task),
             key=lambda result: result.file.task,
         ):
-            data = Data()
             for result in of_task:
                 if result.task is None:
                     yield result.finding(
@@ -116,12 +112,12 @@ class _Checks:
                         "Install the plugin that has it (or name it in MTEB_EXT_PATH), or remove "
                         "the file.",
                     )
-                yield from _stamp(result)
+                yield from _stamp(result, self._held.folder)
                 yield from _model_revision(result)
                 if is_ours(result.task):
                     yield from _protocol(result)
                     yield from _cut(result)
-                    yield from self._scores(result, data)
+                    yield from self._scores(result)
                 else:
                     yield from _form(result)
                     yield from self._other_predictions(result)
@@ -129,7 +125,7 @@ class _Checks:
         yield from _alike(self._held.predictions)
         yield from self._stray()
 
-    def _scores(self, result: FoundResult, data: Data) -> Iterator[Finding]:
+    def _scores(self, result: FoundResult) -> Iterator[Finding]:
         files = self._predictions_of(result)
         self._used |= {file.path for file in files}
         mine = [file for file in files if (file.model, file.revision) == _identity(result)]
@@ -150,8 +146,9 @@ class _Checks:
             )
         proven = bool(mine)
         for file in mine:
-            computed = yield from Recomputation(result, file, data).findings()
-            proven = proven and computed
+            recomputed = recompute(self._held.folder, result, file)
+            yield from recomputed.findings
+            proven = proven and recomputed.whole
         if proven:
             self.recomputed.add(result.file.path)
 
@@ -159,10 +156,10 @@ class _Checks:
         """Whether the predictions of another package's task are those that the stamp names."""
         path = self._held.others.get((result.place, result.file.task))
         stamped = result.stamp and result.stamp.predictions_sha256
-        if path and stamped and file_sha256(path) != stamped:
+        if path and stamped and self._held.folder.sha256(path) != stamped:
             yield changed_predictions(result, path)
 
-    def _predictions_of(self, result: FoundResult) -> list[KeptPredictions]:
+    def _predictions_of(self, result: FoundResult) -> list[Predictions]:
         """The files at the result's place, and others that say that they are of its model."""
         here = self._at_places.get((result.place, result.file.task), [])
         elsewhere = self._elsewhere.get((*_identity(result), result.file.task), [])
@@ -186,7 +183,7 @@ def _identity(result: FoundResult) -> tuple[str, str]:
     return result.name, result.revision
 
 
-def _stamp(result: FoundResult) -> Iterator[Finding]:
+def _stamp(result: FoundResult, folder: ResultsFolder) -> Iterator[Finding]:
     """What the stamp says, beside what the result says."""
     path, stamp = result.file.path.with_suffix(STAMP), result.stamp
     if stamp is None:
@@ -205,7 +202,7 @@ def _stamp(result: FoundResult) -> Iterator[Finding]:
         if one != other:
             reason = f"its {name} is {one}, and that of the result beside it {other}."
             yield result.finding("other-stamp", reason, result.run_again, path)
-    if stamp.result_sha256 not in {None, file_sha256(result.file.path)}:
+    if stamp.result_sha256 not in {None, folder.sha256(result.file.path)}:
         yield result.finding(
             "changed-result",
             f"its sha256 is not the one that {path.name} names: it was changed after the run.",
@@ -346,9 +343,9 @@ def _numbers(result: FoundResult) -> dict[tuple[str, str], dict[str, float]]:
     }
 
 
-def _alike(files: Sequence[KeptPredictions]) -> Iterator[Finding]:
+def _alike(files: Sequence[Predictions]) -> Iterator[Finding]:
     """Predictions of several models that are equal to the last digit."""
-    by_digest: dict[tuple[str, str], KeptPredictions] = {}
+    by_digest: dict[tuple[str, str], Predictions] = {}
     for file in files:
         first = by_digest.setdefault((file.task, file.digest), file)
         if first.model != file.model:

@@ -55,11 +55,10 @@ def _records(text: Text) -> Iterator[tuple[int, list[str]]]:
     limit = csv.field_size_limit(len(text.content) + 1)  # a text may be long
     try:
         reader = csv.reader(source, delimiter=delimiter, strict=True)
-        for record in reader:
-            if record:
-                yield reader.line_num, record
-    finally:
+        records = [(reader.line_num, record) for record in reader if record]
+    finally:  # at once: the limit is the whole process's
         csv.field_size_limit(limit)
+    yield from records
 
 
 TABLE = Form("table", f"a header such as {EXAMPLES}", _fits, _read)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.analysis.editions import MTEBS, PAPERS, SAMPLE, task_if_known
-from mteb_ext.analysis.reading import read_json
+from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.errors import DataError
 from mteb_ext.formats.layout import MODEL_META
 from mteb_ext.pages.report.data import PageData, page_data
@@ -93,9 +93,7 @@ class Leaderboard:
     verified: VerifyReport
 
 
-def leaderboard(
-    results: pd.DataFrame, folders: Sequence[str | Path], verified: VerifyReport
-) -> Leaderboard:
+def leaderboard(results: pd.DataFrame, folders: Folders, verified: VerifyReport) -> Leaderboard:
     """Compute all that the leaderboard shows.
 
     Args:
@@ -108,12 +106,13 @@ def leaderboard(
         DataError: If a folder does not exist.
     """
     failed = {result for result, verdict in verified.verdicts.items() if verdict == "failed"}
-    page = page_data(results, folders, left_out=failed)
+    folder = ResultsFolder.of(folders)
+    page = page_data(results, folder, left_out=failed)
     tasks = {str(name): task_if_known(str(name)) for name in sorted(set(page.headlines["task"]))}
     scores = _scores(page, tasks, verified)
     rankings = [_ranking(benchmark, scores) for benchmark in _benchmarks(tasks)]
     models = {
-        str(model): _model_facts(Path(rows["path"].iloc[0]).parent / MODEL_META)
+        str(model): _model_facts(folder, Path(rows["path"].iloc[0]).parent / MODEL_META)
         for model, rows in page.headlines.groupby("model")
     }
     return Leaderboard(scores, [r for r in rankings if r.runs], tasks, models, page, verified)
@@ -227,14 +226,12 @@ def borda_ranks(values: pd.DataFrame) -> dict[str, int]:
     return ranks
 
 
-def _model_facts(path: Path) -> Mapping[str, Any]:
+def _model_facts(folder: ResultsFolder, path: Path) -> Mapping[str, Any]:
     """What a model's file states that is text, a number or a list of texts; anybody wrote it."""
     try:
-        content = read_json(path)
+        content = folder.metadata(path)
     except DataError:
         return {}  # named when the results were loaded
-    if not isinstance(content, dict):
-        return {}
     return {name: content[name] for name in MODEL_FACTS if _is_plain(content.get(name))}
 
 

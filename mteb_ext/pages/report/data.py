@@ -14,6 +14,7 @@ from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.comparing import Compared, compare_cells
 from mteb_ext.analysis.editions import measure_in, task_if_known
+from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.analysis.gold import PairGold
 from mteb_ext.analysis.summary import headlines, label_runs, over_models
 from mteb_ext.analysis.ties import ties_of
@@ -22,8 +23,6 @@ from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.measures import Measure
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -99,7 +98,7 @@ class PageData:
 
 def page_data(
     results: pd.DataFrame,
-    folders: Sequence[str | Path],
+    folders: Folders,
     *,
     texts: bool = False,
     left_out: Collection[tuple[str, str, str]] = (),
@@ -121,7 +120,7 @@ def page_data(
 
     ranked = over_models(headlines(results))
     parts = _FromPredictions(_values(results), texts, left_out)
-    parts.add_all(folders)
+    parts.add_all(ResultsFolder.of(folders))
     return PageData(
         ranked,
         _published(ranked),
@@ -202,10 +201,10 @@ class _FromPredictions:
     differing: list[tuple[Any, ...]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    def add_all(self, folders: Sequence[str | Path]) -> None:
+    def add_all(self, folder: ResultsFolder) -> None:
         """Add every task that has prediction files."""
         try:
-            found = find_runs(folders, fewest=1)
+            found = find_runs(folder, fewest=1)
         except DataError as error:
             self._remark(f"What needs prediction files is left out. {error}")
             return
@@ -218,11 +217,12 @@ class _FromPredictions:
             if not files:
                 continue
             try:
-                cells = load_cells(name, files)
-                for cell in cells:
+                sets = load_cells(folder, name, files)
+                self.remarks += [f"{name}: {reason}" for reason in sets.left_out]
+                for cell in sets.cells:
                     self._add(cell)
-                if len(files) > 1:
-                    self.compared[name] = compare_cells(cells)
+                if len(sets.cells[0].files) > 1:
+                    self.compared[name] = compare_cells(sets.cells)
             except MtebExtError as error:
                 self._remark(f"{name}: something that needs its predictions is left out. {error}")
 
