@@ -19,7 +19,7 @@ from stock_tasks import write_predictions
 from mteb_ext import load_dataset
 from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.comparing import compare_runs
-from mteb_ext.analysis.ranking import rank_runs
+from mteb_ext.analysis.ranking import in_benchmark_order, rank_runs, task_ranks
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, UndefinedMetricError
 from mteb_ext.metrics.comparison import compare_means_of
@@ -392,6 +392,24 @@ def test_of_two_tasks_with_the_same_judgements_one_counts(predictions):
     assert rank_runs(twice) == rank_runs(evidence)
     other = replace(evidence[0], task="another", judgements="other")
     assert {row.tasks for row in rank_runs([*evidence, other])} == {3}
+
+
+def test_which_of_two_equal_tasks_counts_does_not_depend_on_their_order(predictions):
+    one = compare_runs([predictions]).evidence[0]
+    names = ("WMT17MetricsQE", "TRECQAUnmasked", "another", "WMT17Metrics", "TRECQA")
+    found = [replace(one, task=name) for name in names]
+    for given in (found, found[::-1]):
+        ordered = [each.task for each in in_benchmark_order(given)]
+        assert ordered == ["TRECQA", "WMT17Metrics", "WMT17MetricsQE", "TRECQAUnmasked", "another"]
+
+
+def test_the_ranks_on_a_single_task_are_those_of_its_comparisons(predictions):
+    compared = compare_runs([predictions], ["WikiQA.sample"])
+    scores = compared.scores.set_index("run")
+    for row in rank_runs(compared.evidence) + task_ranks(compared.evidence):
+        of_run = scores.loc[row.run]
+        assert (row.rank_low, row.rank_high) == (of_run["rank_low"], of_run["rank_high"])
+        assert row.rank == 1 + (scores["value"] > of_run["value"]).sum()
 
 
 def test_a_task_of_few_runs_does_not_leave_out_the_others(predictions):

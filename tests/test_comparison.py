@@ -130,6 +130,17 @@ class TestMeans:
         assert near.sparse
         assert sum(c.sparse for c in comparisons) == 1
 
+    def test_a_small_sure_difference_beside_large_ones(self):
+        # The first is better than the second on all ten queries, by little; the third is far off
+        # both in either direction. Against the largest of all sums the first two do not differ.
+        values = np.array([[0.51] * 10, [0.5] * 10, [0.9, 0.1] * 5])
+        paired = [values[0] - values[1], values[0] - values[2], values[1] - values[2]]
+        sums = np.abs(np.array(list(itertools.product((1, -1), repeat=10))) @ np.transpose(paired))
+        assert np.mean(sums.max(axis=1) >= 0.1 - 1e-9) > 0.154
+        comparisons = compare_means_of(values)
+        assert comparisons[0].p == pytest.approx(2 / 2**10)
+        assert comparisons[0].p_adjusted <= holm([c.p for c in comparisons])[0] < 0.006
+
     def test_resolvable_after_the_correction(self):
         values = average_precisions(60, 6)
         comparisons = compare_means_of(values)

@@ -15,7 +15,7 @@ from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.editions import edition, subsets_of
 from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.analysis.gold import PairGold, QueryGold
-from mteb_ext.analysis.ranking import Evidence, rank_runs, records
+from mteb_ext.analysis.ranking import Evidence, in_benchmark_order, rank_runs, records
 from mteb_ext.analysis.rows import (
     GroupRow,
     PairRow,
@@ -529,16 +529,17 @@ class _Results:
         scores = scores.assign(order=order).sort_values(
             ["order", "value", "run"], ascending=[True, False, True], ignore_index=True
         )
-        several = len(self.evidence) > 1
+        evidence = in_benchmark_order(self.evidence)
+        several = len(evidence) > 1
         return Compared(
             scores.drop(columns="order"),
             frame(self.pairs, PairRow),
             published_beside(scores),
             frame(self.groups, GroupRow),
             list(self.remarks),
-            frame(rank_runs(self.evidence, level=self.level) if several else [], RankRow),
-            frame(records(self.evidence, level=self.level) if several else [], RecordRow),
-            self.evidence,
+            frame(rank_runs(evidence, level=self.level) if several else [], RankRow),
+            frame(records(evidence, level=self.level) if several else [], RecordRow),
+            evidence,
             self.level,
             self.sets,
         )

@@ -8,10 +8,12 @@ from itertools import combinations
 
 import numpy as np
 
-from mteb_ext.analysis.rows import PairRow, RankRow, RecordRow
+from mteb_ext.analysis.rows import PairRow, RankRow, RecordRow, TaskRankRow
 from mteb_ext.metrics.comparison import LEVEL
 from mteb_ext.metrics.ranks import TestSetScores, overall_ranks
 from mteb_ext.metrics.significance import holm
+from mteb_ext.plugin.benchmarks import benchmarks
+from mteb_ext.plugin.discovery import plugin_benchmarks
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,18 @@ class Evidence:
         )
 
 
+def in_benchmark_order(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Tasks in the order of the benchmarks, those of the papers first; then others by name.
+
+    Of two tasks with the same judgements the earlier one counts. That is the one of the paper's
+    benchmark, whatever the order in which files are found.
+    """
+    names = [t.metadata.name for b in (*benchmarks(), *plugin_benchmarks()) for t in b.tasks]
+    place = {name: i for i, name in reversed(list(enumerate(names)))}
+    last = len(names)
+    return sorted(evidence, key=lambda one: (place.get(one.task, last), one.task, one.split))
+
+
 def counted_once(evidence: Sequence[Evidence]) -> list[Evidence]:
     """The tasks that ranks are over.
 
@@ -73,6 +87,12 @@ def rank_runs(evidence: Sequence[Evidence], *, level: float = LEVEL) -> list[Ran
     if not runs:
         return []
     found = overall_ranks([one.of(runs) for one in counted], level=level)
+    if len(counted) == 1:  # the task's own comparisons decide, as for its letters
+        alone = {row.run: row for row in task_ranks(counted)}
+        found = [
+            replace(r, rank_low=alone[run].rank_low, rank_high=alone[run].rank_high)
+            for run, r in zip(runs, found, strict=True)
+        ]
     rows = [
         RankRow(
             run=run,
@@ -90,6 +110,30 @@ def rank_runs(evidence: Sequence[Evidence], *, level: float = LEVEL) -> list[Ran
         for run, r in zip(runs, found, strict=True)
     ]
     return sorted(rows, key=lambda row: (row.rank, row.run))
+
+
+def task_ranks(evidence: Sequence[Evidence]) -> list[TaskRankRow]:
+    """The ranks on each of the tasks that count, with the sets that its comparisons leave."""
+    counted = counted_once(evidence)
+    runs = _common_runs(counted)
+    rows = []
+    for one in counted:
+        values = one.of(runs).scores
+        sure = [row for row in one.pairs if row.significant and {row.first, row.second} <= {*runs}]
+        better = [row.first if row.difference > 0 else row.second for row in sure]
+        worse = [row.second if row.difference > 0 else row.first for row in sure]
+        rows += [
+            TaskRankRow(
+                run=run,
+                task=one.task,
+                split=one.split,
+                rank=1 + int((values > value).sum()),
+                rank_low=1 + worse.count(run),
+                rank_high=len(runs) - better.count(run),
+            )
+            for run, value in zip(runs, values, strict=True)
+        ]
+    return rows
 
 
 def records(evidence: Sequence[Evidence], *, level: float = LEVEL) -> list[RecordRow]:

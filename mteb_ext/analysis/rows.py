@@ -139,6 +139,18 @@ class RankRow:
 
 
 @dataclass(frozen=True)
+class TaskRankRow:
+    """A run's place on one task, among the runs that are ranked over tasks."""
+
+    run: str
+    task: str
+    split: str
+    rank: int
+    rank_low: int
+    rank_high: int
+
+
+@dataclass(frozen=True)
 class RecordRow:
     """On how many tasks one run is significantly better than another, corrected over the tasks."""
 

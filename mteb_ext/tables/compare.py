@@ -72,14 +72,17 @@ def ranks_table(ranks: pd.DataFrame) -> Table:
         for row in _rows(ranks)
     ]
     columns = ("model", "rank", "set", "mean z", "interval", "Borda", "range")
-    return Table("Ranks over tasks", columns, rows, [ranks_note(n_tasks)])
+    title = "Ranks over tasks" if n_tasks > 1 else "Ranks"
+    return Table(title, columns, rows, [ranks_note(n_tasks)])
 
 
 def ranks_note(n_tasks: int) -> str:
     """What must be said beside ranks over tasks."""
+    tasks = f"these {n_tasks} tasks" if n_tasks > 1 else "this task"
+    same = "the same tasks" if n_tasks > 1 else "the same task"
     return (
-        f"Ranks are for these {n_tasks} tasks, taken as given. Intervals say how other items of "
-        "the same tasks could reorder the models; they say nothing about other tasks. Mean z "
+        f"Ranks are for {tasks}, taken as given. Intervals say how other items of "
+        f"{same} could reorder the models; they say nothing about other tasks. Mean z "
         "depends on which models are shown."
     )
 

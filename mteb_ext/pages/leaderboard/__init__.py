@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mteb_ext.analysis.ranking import rank_runs
-from mteb_ext.analysis.rows import RankRow, frame
+from mteb_ext.analysis.ranking import Evidence, rank_runs, task_ranks
+from mteb_ext.analysis.rows import RankRow, TaskRankRow, frame
 from mteb_ext.pages.html import asset, macros, render
 from mteb_ext.pages.leaderboard.data import SAMPLES, Leaderboard, Ranking
 from mteb_ext.papers import PAPERS as CITED
@@ -125,7 +125,11 @@ class _Site:
         ranks = of_columns["run"].map(ranking.ranks).astype("Int64")
         files = dict(_tables(f"{place}/scores", of_columns.assign(rank=ranks)))
         files[f"{place}/citation.bib"] = _whole_lines(ranking.citation)
-        sets = self._rank_sets(ranking)
+        evidence = self._ranked(ranking)
+        sets = frame(rank_runs(evidence), RankRow)
+        by_run: dict[str, list[TaskRankRow]] = {}
+        for row in task_ranks(evidence):
+            by_run.setdefault(row.run, []).append(row)
         files.update(_tables(f"{place}/ranks", sets) if len(sets) else ())
         values = {
             "ranking": ranking,
@@ -133,12 +137,14 @@ class _Site:
             "heads": heads,
             "files": list(files),
             "ranks": macros().table(ranks_table(sets)) if len(sets) else "",
+            "sets": list(sets.itertuples(index=False)),
+            "task_ranks": by_run,
         }
         yield self._page("benchmark", ranking.name, values)
         yield from files.items()
 
-    def _rank_sets(self, ranking: Ranking) -> pd.DataFrame:
-        """The ranks over the benchmark's tasks, of the runs that every task has."""
+    def _ranked(self, ranking: Ranking) -> list[Evidence]:
+        """What the ranks over the benchmark's tasks are computed from; empty if a task lacks it."""
         evidence = [
             one
             for task, split in ranking.ranked
@@ -146,9 +152,9 @@ class _Site:
             for one in self.board.page.compared[task].evidence
             if one.split == split and set(ranking.ranks) <= set(one.runs)
         ]
-        whole = len(evidence) == len(ranking.ranked) > 1
+        whole = len(evidence) == len(ranking.ranked)
         kept = set(ranking.ranks)
-        return frame(rank_runs([one.kept(kept) for one in evidence]) if whole else [], RankRow)
+        return [one.kept(kept) for one in evidence] if whole and len(kept) > 1 else []
 
     def _task(self, name: str) -> Iterator[tuple[str, str]]:
         board, task, scores = self.board, self.board.tasks[name], self._scores(task=name)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mteb_ext.analysis.editions import OTHER, PAPERS
-from mteb_ext.analysis.ranking import rank_runs
-from mteb_ext.analysis.rows import RankRow, frame
+from mteb_ext.analysis.ranking import in_benchmark_order, rank_runs, task_ranks
+from mteb_ext.analysis.rows import RankRow, TaskRankRow, frame
 from mteb_ext.errors import MtebExtError
 from mteb_ext.pages.html import Markup, macros, render, text
 from mteb_ext.tables.compare import comparison_tables, ranks_table
@@ -126,9 +126,16 @@ class _Page:
         if marks:
             yield _note("Models that share a letter do not differ significantly on that task.")
         yield _details("With 95% intervals", _table(models_table(rows)))
-        evidence = [one for c in self.data.compared.values() for one in c.evidence]
+        found = [one for c in self.data.compared.values() for one in c.evidence]
+        evidence = in_benchmark_order(found)
         if len(evidence) > 1 and (ranks := rank_runs(evidence)):
-            yield _table(ranks_table(frame(ranks, RankRow)))
+            table = ranks_table(frame(ranks, RankRow))
+            tasks = frame(task_ranks(evidence), TaskRankRow)
+            names = ", ".join(dict.fromkeys(tasks["task"]))
+            title = f"{table.title}: the dot is the rank, the bar its set; thin bars: {names}"
+            spec = self.draw.ranks(frame(ranks, RankRow), tasks, f"{title}. {table.notes[0]}")
+            yield self._figure(spec, title, [])
+            yield _table(table)
 
     def _headlines(self) -> Iterator[str]:
         yield _note(

@@ -124,6 +124,52 @@ def _published_rows(published: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
+def ranks(rows: pd.DataFrame, tasks: pd.DataFrame, description: str) -> Spec:
+    """Ranks over tasks with their sets, and below each the thinner sets of the single tasks.
+
+    Args:
+        rows: The columns of `RankRow`, the best first.
+        tasks: The columns of `TaskRankRow`.
+        description: The alternative text.
+    """
+    runs = _values(rows, "run", "rank", "rank_low", "rank_high")
+    for row in runs:
+        row["set"] = f"{row['rank_low']} to {row['rank_high']}"
+        row["name"] = f"{row['rank']} ({row['set']}) {row['run']}"
+    names = list(dict.fromkeys(zip(tasks["task"], tasks["split"], strict=True)))
+    height = 44 + 5 * len(names)
+    top = -height / 2
+    y = _rows_axis([row["run"] for row in runs])
+    x = alt.X("rank:Q").scale(domain=[0.5, len(runs) + 0.5], nice=False).title("rank")
+    x = x.axis(values=list(range(1, len(runs) + 1)), format="d")
+    tooltip = [alt.Tooltip("run:N", title="model"), "rank:Q", alt.Tooltip("set:N", title="ranks")]
+    layers = [
+        alt.Chart(_data(_widened(runs)))
+        .mark_rule(strokeWidth=6, color=SKY, yOffset=top + 30)
+        .encode(x=_ends(x, "low"), x2="high:Q", y=y, tooltip=tooltip),
+        alt.Chart(_data(runs))
+        .mark_point(filled=True, size=90, color=BLUE, opacity=1, yOffset=top + 30)
+        .encode(x=x, y=y, tooltip=tooltip),
+    ]
+    for i, (task, split) in enumerate(names):
+        of_task = tasks[(tasks["task"] == task) & (tasks["split"] == split)]
+        bars = _values(of_task, "run", "task", "rank", "rank_low", "rank_high")
+        for row in bars:
+            row["set"] = f"{row['rank_low']} to {row['rank_high']}"
+        layers.append(
+            alt.Chart(_data(_widened(bars)))
+            .mark_rule(strokeWidth=2, color=_GREY, yOffset=top + 40 + 5 * i)
+            .encode(x=_ends(x, "low"), x2="high:Q", y=y, tooltip=["task:N", *tooltip])
+        )
+    layers.append(_names(runs, y, dy=top + 14))
+    return _spec(alt.layer(*layers), description, height=height * len(runs))
+
+
+def _widened(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Ranks as bars: a set of one rank has a width too."""
+    return [{**row, "low": row["rank_low"] - 0.3, "high": row["rank_high"] + 0.3} for row in rows]
+
+
 def matrix(order: Sequence[str], pairs: pd.DataFrame, description: str) -> Spec:
     """Which models differ significantly: the row's model minus the column's.
 
@@ -337,9 +383,9 @@ def _ends(x: alt.X, field: str = "low") -> alt.X:
     return ends
 
 
-def _names(rows: Sequence[Mapping[str, Any]], y: alt.Y) -> alt.Chart:
+def _names(rows: Sequence[Mapping[str, Any]], y: alt.Y, dy: float = _NAME) -> alt.Chart:
     chart = alt.Chart(_data([{"run": row["run"], "name": row["name"]} for row in rows]))
-    chart = chart.mark_text(align="left", dy=_NAME, limit=330)
+    chart = chart.mark_text(align="left", dy=dy, limit=330)
     named: alt.Chart = chart.encode(x=alt.value(0), y=y, text="name:N")
     return named
 
