@@ -108,7 +108,8 @@ def _line(event: Event) -> str:
     cell = f"{event.name} {event.task}"
     if event.status in {"failed", "skipped"}:
         how = "FAILED" if event.status == "failed" else "skipped"
-        return f"{cell}: {how}. {event.message.removeprefix(f'{event.task}: ')}".rstrip()
+        reason = event.message.removeprefix(f"{event.task}: ")
+        return f"{cell}: {how}. {reason}" if reason else f"{cell}: {how}"
     how = "finished before" if event.status == "cached" else f"in {duration(event.seconds)}"
     note = f" ({event.message})" if event.message else ""
     return f"{cell}: {event.metric} {event.score:.4f} {how}{note}"

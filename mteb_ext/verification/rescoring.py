@@ -30,7 +30,9 @@ HEADLINE_INTERVAL = ("headline_ci95_low", "headline_ci95_high")
 """Keys of the interval of a mean over subsets, in one subset's entry."""
 N_MISSING = "n_missing"
 """The result key of how many candidates had no score in supplied outputs, and got the lowest."""
-NOT_SCORES = frozenset({"hf_subset", "languages", "declared_similarity", "quantised"})
+NOT_SCORES = frozenset(
+    {"hf_subset", "languages", "mteb_version", "declared_similarity", "quantised"}
+)
 """Keys of an entry that hold no score, and are not computed again."""
 _SHOWN = 3  # of scores that differ
 _SIMILARITIES = ("cosine_scores", "similarity_scores")
