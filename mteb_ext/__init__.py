@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from mteb_ext.analysis import load_results as load_results
     from mteb_ext.data.sources import DataNotProvidedError as DataNotProvidedError
     from mteb_ext.datasets import load_dataset as load_dataset
+    from mteb_ext.door import Comparison as Comparison
+    from mteb_ext.door import compare as compare
+    from mteb_ext.door import leaderboard as leaderboard
+    from mteb_ext.door import report as report
+    from mteb_ext.door import run as run
+    from mteb_ext.door import ties as ties
+    from mteb_ext.door import verify as verify
     from mteb_ext.encoding.sharing import SharedEmbeddings as SharedEmbeddings
     from mteb_ext.errors import CompatibilityError as CompatibilityError
     from mteb_ext.errors import DataError as DataError
@@ -48,6 +55,13 @@ _PUBLIC = {
     "load_published": "mteb_ext.published",
     "load_results": "mteb_ext.analysis",
     "score": "mteb_ext.outputs.scoring",
+    "Comparison": "mteb_ext.door",
+    "compare": "mteb_ext.door",
+    "leaderboard": "mteb_ext.door",
+    "report": "mteb_ext.door",
+    "run": "mteb_ext.door",
+    "ties": "mteb_ext.door",
+    "verify": "mteb_ext.door",
     "verify_results": "mteb_ext.verification.verifying",
 }
 

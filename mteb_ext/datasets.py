@@ -67,6 +67,12 @@ def load_dataset(
     Raises:
         DataError: If there is no such task, split or subset, its files are missing or damaged, or
             label noise is asked for where it does not belong.
+
+    Examples:
+        >>> import mteb_ext
+        >>> rows = mteb_ext.load_dataset("WikiQA.sample")
+        >>> rows.column_names[:2]
+        ['question_id', 'question']
     """
     corpora = {ASNQ: _load_asnq, SDJC_CLINIC: _load_sdjc_clinic}
     if label_noise and (split != "train" or name in corpora or not 0 <= label_noise <= 1):

@@ -29,10 +29,10 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 
 from mteb_ext import load_results
 from mteb_ext.cli import main
-from mteb_ext.cli.site_folder import LISTING, MARK, check_place, write_site
 from mteb_ext.errors import DataError
 from mteb_ext.pages.leaderboard import file_name, site_files
 from mteb_ext.pages.leaderboard.data import borda_ranks, leaderboard
+from mteb_ext.pages.site_folder import LISTING, MARK, check_place, write_site
 from mteb_ext.verification.findings import Finding, VerifyReport
 
 SAMPLES = ("STS17SemEval.sample", "WikiQA.sample")

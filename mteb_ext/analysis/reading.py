@@ -74,6 +74,12 @@ def load_results(*folders: str | Path | ResultsFolder) -> pd.DataFrame:
 
     Raises:
         DataError: If a folder does not exist, or none is named.
+
+    Examples:
+        >>> import mteb_ext
+        >>> results = mteb_ext.load_results("results")
+        >>> int(results["headline"].sum())
+        2
     """
     import pandas as pd
 

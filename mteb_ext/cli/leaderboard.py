@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_line
-from mteb_ext.cli.site_folder import check_place, write_site
 from mteb_ext.errors import DataError
+from mteb_ext.pages.site_folder import check_place, write_site
 
 if TYPE_CHECKING:
     from mteb_ext.cli.parsing import Commands

@@ -99,6 +99,14 @@ def score(
         DataError: If there is no such task, split or subset, the outputs cannot be read, or they do
             not give every item exactly one finite score.
         UndefinedMetricError: If the scores are constant, so that no correlation is defined.
+
+    Examples:
+        >>> import mteb_ext
+        >>> rows = mteb_ext.load_dataset("STSBenchmarkSemEval.sample")
+        >>> gold = rows["score"]
+        >>> result = mteb_ext.score("STSBenchmarkSemEval.sample", gold, name="lab/gold")
+        >>> round(float(result.get_score()), 4)
+        1.0
     """
     subsets = [subset] if isinstance(subset, str) else list(subset or ())
     found = score_outputs(

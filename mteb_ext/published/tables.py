@@ -60,6 +60,11 @@ def load_published(task: str | None = None, *, variant: str | None = None) -> pd
     Raises:
         DataError: A table is damaged.
         ProtocolError: No variant of the task is known, or there is no such variant of it.
+
+    Examples:
+        >>> import mteb_ext
+        >>> mteb_ext.load_published("WikiQA")["metric"].unique().tolist()
+        ['map', 'mrr']
     """
     if task is not None and task not in TASKS:
         raise ProtocolError(

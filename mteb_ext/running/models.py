@@ -262,6 +262,11 @@ def load_model(
     Raises:
         ModelError: If there is no such model, it cannot be loaded, or some of its weights would be
             random, as the head of a cross-encoder made from a plain encoder.
+
+    Examples:
+        >>> import mteb_ext
+        >>> mteb_ext.load_model("mteb-ext/token-cosine").mteb_model_meta.name
+        'mteb-ext/token-cosine'
     """
     spec = ModelSpec(
         str(folder_or_name),
