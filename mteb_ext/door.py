@@ -162,8 +162,11 @@ def verify(folders: Folders, *, against: str | Path | None = None) -> VerifyRepo
 
     Examples:
         >>> import mteb_ext
-        >>> mteb_ext.verify("results").failed
-        False
+        >>> report = mteb_ext.verify("results")
+        >>> len(report.verdicts)
+        2
+        >>> sorted({finding.code for finding in report.findings if finding.level == "error"})
+        ['sample-data']
     """
     from mteb_ext.verification.verifying import verify_results
 
