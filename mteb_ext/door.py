@@ -91,7 +91,7 @@ def compare(
     folders: Folders,
     tasks: str | Sequence[str] = (),
     *,
-    metric: str | None = None,
+    metric: str | Sequence[str] = (),
     baseline: str | None = None,
     level: float = 0.05,
 ) -> Comparison:
@@ -100,7 +100,7 @@ def compare(
     Args:
         folders: What `run` was given as its output folder, or folders above.
         tasks: Tasks; all that are found if left out.
-        metric: A result key, for example ``ndcg_at_10``; main scores if left out.
+        metric: Result keys, for example ``ndcg_at_10``; main scores if left out.
         baseline: Compare all other models with this one.
         level: The level of significance, between 0 and 1.
 
