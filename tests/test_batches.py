@@ -13,7 +13,7 @@ import sentence_transformers
 import torch
 from conftest import ToyEncoder, spread
 from datasets import Dataset
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mteb.models import (
     CompressionWrapper,
@@ -238,6 +238,7 @@ TOKENS_AND_CHARACTERS = st.tuples(st.integers(1, 200), st.integers(1, 30))
 
 @settings(deadline=None)
 @given(st.lists(TOKENS_AND_CHARACTERS, min_size=1, max_size=50), st.integers(1, 9))
+@example([(100, 1), (99, 3), (1, 2)], 2)  # by characters 99 with 1, then 100: 198 at most
 def test_no_batch_is_larger_than_any_order_of_the_texts_needs(texts, size):
     counts = np.array([tokens for tokens, _ in texts])
     by_characters = sorted(range(len(texts)), key=lambda row: -texts[row][1])
