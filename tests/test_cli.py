@@ -21,6 +21,7 @@ from mteb_ext.data import sources
 from mteb_ext.data.records import Question
 from mteb_ext.errors import DataError
 from mteb_ext.plugin.lookup import paper_task
+from mteb_ext.tables.report import _missing
 
 SAMPLES = ["JACSTS.sample", "QABot.sample", "WikiQA.sample", "TRECQA.sample"]
 
@@ -249,13 +250,22 @@ def test_report_over_models(tmp_path, capsys):
         entry = {"hf_subset": "default", "map": score, "main_score": score}
         write_result(tmp_path / name, "WikiQA", {"test": [entry]}, model=name)
     assert main(["report", str(tmp_path / "low"), str(tmp_path / "high")]) == 0
-    shown = capsys.readouterr().out
-    assert "No result here of JACSTS, QABot, " in shown
-    table = shown.partition("All models, by task\n")[2].splitlines()
-    assert [row.split() for row in table[1:]] == [
+    title, _, *rows = capsys.readouterr().out.splitlines()
+    assert title == "All models, by task"
+    assert [row.split() for row in rows[:2]] == [
         ["WikiQA", "test", "paper's", "high", "map", "0.7500"],
         ["WikiQA", "test", "paper's", "low", "map", "0.2500"],
     ]
+    assert rows[2].startswith("No result here of JACSTS, QABot, ")
+    assert rows[2].endswith(" by any model.")
+    assert rows[4] == "Models"
+    assert [row.split() for row in rows[6:]] == [["high", "1", "1"], ["low", "1", "1"]]
+
+
+def test_what_is_missing_is_one_line():
+    by_run = {"a": ["QABot", "WikiQA"], "b": ["QABot"], "c": ["QABot", "WikiQA"]}
+    assert _missing(by_run) == "No result here of QABot by any model; of WikiQA by a, c."
+    assert _missing({"a": ["QABot"]}) == "No result here of QABot."
 
 
 def test_report_beside_published_numbers(tmp_path, capsys):

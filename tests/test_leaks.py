@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from mteb_ext.analysis.folder import ResultsFolder
+from mteb_ext.analysis.seen import SeenBy, seen_in
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError
 from mteb_ext.formats.leaks import read_leaks, write_leaks
@@ -24,6 +26,7 @@ from mteb_ext.leaks.normalising import keys, spaced, words
 from mteb_ext.leaks.own import as_training
 from mteb_ext.leaks.reading import read_batches, training_files
 from mteb_ext.metrics.two_samples import correlation_difference, mean_difference
+from mteb_ext.tables.leaks import seen_table
 
 A = "The blue kettle on the stove was whistling."
 B = "A grey heron stood beside the frozen pond."
@@ -402,6 +405,25 @@ class TestFile:
         path.write_text(path.read_text().replace('"exact": 1', '"exact": 0', 1))
         with pytest.raises(DataError, match="was edited"):
             read_leaks(path)
+
+    def test_found_in_folders_of_results(self, tmp_path, caplog):
+        leaks = seen_of([pair_set((A, B))], [A, B])
+        write_leaks(tmp_path / "z.leaks.json", leaks)
+        nameless = tmp_path / "below/leaks.json"
+        nameless.parent.mkdir()
+        write_leaks(nameless, leaks.model_copy(update={"model": None}))
+        edited = tmp_path / "edited.leaks.json"
+        edited.write_text(nameless.read_text().replace('"exact": 1', '"exact": 0', 1))
+        folder = ResultsFolder(tmp_path)
+        found = seen_in(folder)
+        assert found == [SeenBy(model, leaks.tasks[0]) for model in ("", "made-up/model")]
+        assert "edited.leaks.json was edited" in caplog.text
+        assert folder.result_paths() == []
+        first, last = seen_table(found).rows
+        all_of_it = "1 of 1 (100.0%)"
+        assert last[:4] == ("made-up/model", "Pairs", "test", "default")
+        assert last[4:] == ("1 pairs", all_of_it, all_of_it, all_of_it)
+        assert first[0] == "a model without a name"
 
     @pytest.mark.parametrize("content", ["[]", "{}", "no JSON", '{"model": 3}'])
     def test_other_content(self, tmp_path, content):

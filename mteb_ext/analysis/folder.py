@@ -22,6 +22,8 @@ from mteb_ext.formats.layout import (
     Place,
     stamp_of_predictions,
 )
+from mteb_ext.formats.leaks import ENDING as LEAKS
+from mteb_ext.formats.leaks import Leaks, read_leaks
 from mteb_ext.formats.predictions import Predictions, predictions_in
 from mteb_ext.formats.stamp import Stamp, read_stamp
 from mteb_ext.formats.walk import files_below
@@ -84,8 +86,20 @@ class ResultsFolder:
             for path in self.paths
             if path.name.endswith(".json")
             and path.name != MODEL_META
-            and not path.name.endswith(PREDICTIONS)
+            and not path.name.endswith((PREDICTIONS, LEAKS))
         ]
+
+    def leaks_paths(self) -> list[Path]:
+        """The files that ``mteb-ext leak`` has written."""
+        return [path for path in self.paths if path.name.endswith(LEAKS)]
+
+    def leaks(self, path: Path) -> Leaks:
+        """A file that ``mteb-ext leak`` has written.
+
+        Raises:
+            DataError: If it is damaged, or was edited.
+        """
+        return self._once(("leaks", path), lambda: read_leaks(path))
 
     def json(self, path: Path) -> Any:  # noqa: ANN401 - whatever it holds
         """The content of a JSON file that anyone may have written. Every number is a float.

@@ -47,8 +47,10 @@ def _report(arguments: argparse.Namespace) -> None:
     from mteb_ext.analysis import load_results
     from mteb_ext.analysis.beside import published_standings
     from mteb_ext.analysis.folder import ResultsFolder
+    from mteb_ext.analysis.seen import seen_in
     from mteb_ext.analysis.summary import headlines, not_run, over_models
-    from mteb_ext.tables.report import headline_tables, models_table, published_table
+    from mteb_ext.tables.leaks import seen_table
+    from mteb_ext.tables.report import headline_tables, published_table
 
     folder = ResultsFolder(*folders)
     results = load_results(folder)
@@ -61,9 +63,9 @@ def _report(arguments: argparse.Namespace) -> None:
         _write_page(results, folder, arguments)
         return
     found = headlines(results)
-    tables = [*headline_tables(found, not_run(found))]
-    if len(tables) > 1:
-        tables.append(models_table(over_models(found)))
+    tables = [*headline_tables(over_models(found), not_run(found))]
+    if seen := seen_in(folder):
+        tables.append(seen_table(seen))
     if arguments.published:
         tables.append(published_table(published_standings(results)))
     print_tables(tables)

@@ -11,12 +11,14 @@ from mteb_ext.tables.table import Table
 from mteb_ext.tables.text import interval, number, p_value
 
 if TYPE_CHECKING:
+    from mteb_ext.analysis.seen import SeenBy
     from mteb_ext.formats.leaks import Count, Leaks, SubsetSeen
     from mteb_ext.leaks.counting import Sighting
     from mteb_ext.leaks.own import OwnLeak
     from mteb_ext.leaks.scores import PartScore, SeenScore
 
 _SEEN = ("items", "with a text seen", "whole item seen", "of the headline's")
+NOT_NAMED = "a model without a name"  # for which --model was left out
 _SHOWN = 10  # texts of a task, with --show
 _LONGEST = 100  # characters of a text
 
@@ -45,6 +47,21 @@ def leak_tables(leaks: Leaks) -> Iterator[Table]:
             for seen in leaks.tasks
             for side in seen.sides
         ],
+    )
+
+
+def seen_table(found: Iterable[SeenBy]) -> Table:
+    """What models may have seen of the tasks, from :func:`mteb_ext.analysis.seen.seen_in`."""
+    rows = [
+        (one.model or NOT_NAMED, seen.task, seen.split, seen.subset, *_items(seen))
+        for one in found
+        for seen in (one.part,)
+    ]
+    return Table(
+        "Test items that stand in training data",
+        ("model", "task", "split", "subset", *_SEEN),
+        rows,
+        ["A lower bound: docs/LEAKS.md says what counts as seen."],
     )
 
 

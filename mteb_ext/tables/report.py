@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.tables.table import Table
@@ -17,21 +18,50 @@ NONE_PUBLISHED = "No result here is on a paper's own data with a published numbe
 def headline_tables(
     headlines: pd.DataFrame, not_run: Mapping[str, Sequence[str]]
 ) -> Iterator[Table]:
-    """A table a run: its headlines with their intervals, and the data that they are on.
+    """The headlines with their intervals: one table over all runs, or the table of the only run.
 
     Args:
-        headlines: From :func:`mteb_ext.analysis.summary.headlines`.
+        headlines: From :func:`mteb_ext.analysis.summary.over_models`.
         not_run: From :func:`mteb_ext.analysis.summary.not_run`.
     """
-    for run, rows in headlines.groupby("run"):
+    runs = headlines.groupby("run")
+    missing = [_missing(not_run)] if not_run else []
+    if len(runs) > 1:
+        yield replace(models_table(headlines), notes=missing)
+        yield Table(
+            "Models",
+            ("model", "revision", "tasks"),
+            [
+                (str(run), rows["revision"].iloc[0], str(rows["task"].nunique()))
+                for run, rows in runs
+            ],
+        )
+        return
+    for run, rows in runs:
         revision = f", revision {rows['revision'].iloc[0]}"
-        missing = not_run.get(str(run))
         yield Table(
             str(run) if revision in str(run) else f"{run}{revision}",
             ("task", "split", "metric", "score", "95% interval", "data"),
             [(row.task, row.split, *_score(row), row.edition) for row in rows.itertuples()],
-            [f"No result here of {', '.join(missing)}."] if missing else [],
+            missing,
         )
+
+
+def _missing(not_run: Mapping[str, Sequence[str]]) -> str:
+    """The tasks that runs have no result of, in one sentence."""
+    if len(not_run) == 1:
+        return f"No result here of {', '.join(*not_run.values())}."
+    nobodys = [name for name in next(iter(not_run.values())) if _in_all(name, not_run)]
+    by_tasks: dict[str, list[str]] = {", ".join(nobodys): ["any model"]} if nobodys else {}
+    for run, names in not_run.items():
+        if others := [name for name in names if name not in nobodys]:
+            by_tasks.setdefault(", ".join(others), []).append(run)
+    parts = [f"of {names} by {', '.join(runs)}" for names, runs in by_tasks.items()]
+    return f"No result here {'; '.join(parts)}."
+
+
+def _in_all(name: str, not_run: Mapping[str, Sequence[str]]) -> bool:
+    return all(name in names for names in not_run.values())
 
 
 def models_table(ranked: pd.DataFrame) -> Table:

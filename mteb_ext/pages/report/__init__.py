@@ -21,6 +21,7 @@ from mteb_ext.analysis.rows import RankRow, TaskRankRow, frame
 from mteb_ext.errors import MtebExtError
 from mteb_ext.pages.html import Markup, macros, render, text
 from mteb_ext.tables.compare import comparison_tables, ranks_table
+from mteb_ext.tables.leaks import seen_table
 from mteb_ext.tables.report import models_table
 from mteb_ext.tables.table import Table
 from mteb_ext.tables.text import metric_name, number, printable
@@ -126,6 +127,8 @@ class _Page:
         if marks:
             yield _note("Models that share a letter do not differ significantly on that task.")
         yield _details("With 95% intervals", _table(models_table(rows)))
+        if self.data.seen:
+            yield _table(seen_table(self.data.seen))
         found = [one for c in self.data.compared.values() for one in c.evidence]
         evidence = in_benchmark_order(found)
         if len(evidence) > 1 and (ranks := rank_runs(evidence)):

@@ -16,6 +16,7 @@ from mteb_ext.analysis.comparing import Compared, compare_cells
 from mteb_ext.analysis.editions import measure_in, task_if_known
 from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.analysis.gold import PairGold
+from mteb_ext.analysis.seen import SeenBy, seen_in
 from mteb_ext.analysis.summary import headlines, label_runs, over_models
 from mteb_ext.analysis.ties import ties_of
 from mteb_ext.bases.sts import COEFFICIENTS
@@ -82,6 +83,7 @@ class PageData:
         ties: As :func:`mteb_ext.analysis.ties.tie_ranges`.
         differing: `DIFFERING_COLUMNS`: the queries on which runs differ most, the widest first.
         remarks: What is left out, and why.
+        seen: What ``leaks.json`` files in the folders say of training data.
     """
 
     headlines: pd.DataFrame
@@ -94,6 +96,7 @@ class PageData:
     ties: pd.DataFrame
     differing: pd.DataFrame
     remarks: Sequence[str]
+    seen: Sequence[SeenBy]
 
 
 def page_data(
@@ -120,7 +123,8 @@ def page_data(
 
     ranked = over_models(headlines(results))
     parts = _FromPredictions(_values(results), texts, left_out)
-    parts.add_all(ResultsFolder.of(folders))
+    folder = ResultsFolder.of(folders)
+    parts.add_all(folder)
     return PageData(
         ranked,
         _published(ranked),
@@ -132,6 +136,7 @@ def page_data(
         pd.DataFrame(parts.ties),
         pd.DataFrame(parts.differing, columns=list(DIFFERING_COLUMNS)),
         parts.remarks,
+        seen_in(folder),
     )
 
 
