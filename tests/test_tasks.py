@@ -242,7 +242,7 @@ def test_every_split_has_its_facts():
     for task in TASKS.values():
         for split in task.splits():
             for subset in task.subsets(split):
-                facts = task._facts(split, subset)
+                facts = task.facts(split, subset)
                 assert facts.fingerprint
                 if issubclass(task, PaperRanking):
                     assert facts.kept

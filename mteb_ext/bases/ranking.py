@@ -68,7 +68,8 @@ class PaperRanking(PaperTask, AbsTaskRetrieval):
         return [name for name in cls.question_sets() if name]
 
     @classmethod
-    def _facts(cls, split: str, subset: str) -> QuestionFacts:
+    def facts(cls, split: str, subset: str) -> QuestionFacts:
+        """Give what the protocol says of the rows of a split."""
         return cls.protocol.facts[split]
 
     @classmethod

@@ -90,11 +90,12 @@ class PaperSTS(PaperTask, AbsTaskSTS):
     @classmethod
     def parts(cls, split: str, subset: str) -> list[str]:
         """The genres and named parts that the protocol counts the pairs of."""
-        facts = cls._facts(split, subset)
+        facts = cls.facts(split, subset)
         return [*(facts.genres or {}), *facts.parts]
 
     @classmethod
-    def _facts(cls, split: str, subset: str) -> PairFacts:
+    def facts(cls, split: str, subset: str) -> PairFacts:
+        """Give what the protocol says of the rows of a split and subset."""
         facts = cls.protocol.facts[split]
         if subset not in facts:
             raise DataError(f"this split has no such subset; it has {', '.join(facts)}.")

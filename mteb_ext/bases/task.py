@@ -112,7 +112,7 @@ class PaperTask(AbsTask):
 
     @classmethod
     @abstractmethod
-    def _facts(cls, split: str, subset: str) -> PairFacts | QuestionFacts:
+    def facts(cls, split: str, subset: str) -> PairFacts | QuestionFacts:
         """What the protocol says of the rows of a split and subset.
 
         Raises:
@@ -147,7 +147,7 @@ class PaperTask(AbsTask):
         with errors_named(cls.metadata.name, split, subset):
             if split not in cls.protocol.facts:
                 raise DataError(f"there is no such split; there are {', '.join(cls.splits())}.")
-            facts = cls._facts(split, subset)
+            facts = cls.facts(split, subset)
             content = cls.read(cls.source, split, subset)
             check_records(content)
             return content, cls._verified_revision(content, facts, split)

@@ -11,6 +11,8 @@ from mteb_ext.running.models import ModelSpec
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
 
+    from mteb_ext.bases import PaperTask
+
 # Measured on two CPU cores with encoders of 20 to 110 million parameters, see docs/SCALING.md. A
 # GPU is faster by a factor that is the same for all cells, so that shares stay fair.
 _SECONDS_PER_TEXT = 2e-4
@@ -76,12 +78,12 @@ def parameters_of_model(spec: ModelSpec) -> int:
     return _UNKNOWN_PARAMETERS if known is None else known
 
 
-def _texts_of_facts(task: AbsTask, split: str, subset: str) -> int:
+def _texts_of_facts(task: PaperTask, split: str, subset: str) -> int:
     from mteb_ext.errors import DataError
     from mteb_ext.protocol import PairFacts
 
     try:
-        facts = task._facts(split, subset)  # type: ignore[attr-defined]
+        facts = task.facts(split, subset)
     except DataError:  # a split without this subset
         return 0
     return 2 * facts.pairs if isinstance(facts, PairFacts) else facts.rows + facts.questions

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import ConfigDict, Field
 
 from mteb_ext.errors import ModelError, MtebExtError, error_line
 from mteb_ext.names import did_you_mean, file_name_fault
@@ -51,11 +53,13 @@ class ModelSpec:
             ``"document"``, a task's name, …).
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
     model: str
     kind: Kind | None = None
     name: str | None = None
     revision: str | None = None
-    trust_remote_code: bool = False
+    trust_remote_code: Annotated[bool, Field(strict=True)] = False
     model_kwargs: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
 

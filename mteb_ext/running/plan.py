@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar, get_args
+
+from pydantic import ConfigDict, Field
 
 from mteb_ext.running.models import ModelSpec
 
 T = TypeVar("T")
 
-STRATEGIES = ("only-missing", "always", "never", "only-cache")
+Strategy: TypeAlias = Literal["only-missing", "always", "never", "only-cache"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 """mteb's overwrite strategies."""
 
 
@@ -31,19 +34,21 @@ class Options:
         predictions: Whether scores by pair or candidate are kept.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
     eval_splits: tuple[str, ...] = ()
     eval_subsets: tuple[str, ...] = ()
-    batch_size: int = 32
-    overwrite_strategy: str = "only-missing"
-    predictions: bool = True
+    batch_size: Annotated[int, Field(strict=True, gt=0)] = 32
+    overwrite_strategy: Strategy = "only-missing"
+    predictions: Annotated[bool, Field(strict=True)] = True
 
 
 @dataclass(frozen=True)
 class Plan:
     """Models and tasks, each of which meets every other once."""
 
-    models: tuple[ModelSpec, ...]
-    tasks: tuple[str, ...]
+    models: Annotated[tuple[ModelSpec, ...], Field(min_length=1)]
+    tasks: Annotated[tuple[str, ...], Field(min_length=1)]
     options: Options = field(default_factory=Options)
 
 

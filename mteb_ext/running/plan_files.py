@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from mteb_ext.errors import RunError
 from mteb_ext.names import did_you_mean
-from mteb_ext.running.folders import KINDS
 from mteb_ext.running.models import ModelSpec
-from mteb_ext.running.plan import STRATEGIES, Options, Plan
+from mteb_ext.running.plan import Options, Plan
 
 
 def write_plan(plan: Plan) -> str:
@@ -47,68 +48,46 @@ def read_plan(path: Path) -> Plan:
             data = tomllib.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is no readable plan: {error}") from error
-    models = data.pop("models", [])
-    if not _is_list_of(dict)(models) or not models:
-        raise RunError(f"{path} names no models: it needs a table [[models]] for each.")
-    if not data.get("tasks"):
-        raise RunError(f'{path} names no tasks: it needs tasks = ["…"].')
-    for values, fields in ((data, _OF_PLAN), *((model, _OF_MODEL) for model in models)):
-        _check(path, values, fields)
-    if not all("model" in model for model in models):
-        raise RunError(f'{path}: each [[models]] needs model = "…", a name or a folder.')
-    tasks = tuple(data.pop("tasks"))
-    options: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
-    }
-    for model in models:
-        beside = path.parent / model["model"]
-        model["model"] = str(beside) if beside.is_dir() else model["model"]
-    return Plan(tuple(ModelSpec(**model) for model in models), tasks, Options(**options))
+    models, tasks = data.pop("models", []), data.pop("tasks", [])
+    try:
+        plan = _PLAN.validate_python({"models": models, "tasks": tasks, "options": data})
+    except ValidationError as error:
+        raise RunError(f"{path}: {_fault(error)}") from error
+    return replace(plan, models=tuple(_beside(path, model) for model in plan.models))
 
 
-def _is_list_of(kind: type) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, list) and all(isinstance(part, kind) for part in value)
-
-
-def _is(kind: type) -> Callable[[object], bool]:
-    return lambda value: type(value) is kind
-
-
-_Fields = Mapping[str, tuple[Callable[[Any], bool], str]]
-
-_TEXT = (_is(str), "a string")
-_TRUTH = (_is(bool), "true or false")
-_TEXTS = (_is_list_of(str), "a list of strings")
-
-_OF_PLAN: _Fields = {
-    "tasks": _TEXTS,
-    "eval_splits": _TEXTS,
-    "eval_subsets": _TEXTS,
-    "batch_size": (lambda value: type(value) is int and value > 0, "a positive whole number"),
-    "overwrite_strategy": (lambda value: value in STRATEGIES, f"one of {', '.join(STRATEGIES)}"),
-    "predictions": _TRUTH,
-}
-_OF_MODEL: _Fields = {
-    "model": _TEXT,
-    "kind": (lambda value: value in KINDS, f"one of {', '.join(KINDS)}"),
-    "name": _TEXT,
-    "revision": _TEXT,
-    "trust_remote_code": _TRUTH,
-    "model_kwargs": (_is(dict), "a table"),
-    "prompts": (
-        lambda value: isinstance(value, dict) and all(map(_is(str), value.values())),
-        "a table of strings",
-    ),
+_PLAN = TypeAdapter(Plan)
+_FIELDS = {
+    "models": [field.name for field in fields(ModelSpec)],
+    "options": ["tasks", *(field.name for field in fields(Options))],
 }
 
 
-def _check(path: Path, values: Mapping[str, Any], fields: _Fields) -> None:
-    for key, value in values.items():
-        if key not in fields:
-            raise RunError(f"{path}: there is no {key!r} in a plan.{did_you_mean(key, fields)}")
-        fits, expected = fields[key]
-        if not fits(value):
-            raise RunError(f"{path}: {key} is {value!r}, expected {expected}.")
+def _fault(error: ValidationError) -> str:
+    """The first fault, as a sentence with the place in the file."""
+    first = error.errors(include_url=False)[0]
+    place = [str(part) for part in first["loc"]]
+    table, key = place[0], place[-1]
+    if first["type"] == "unexpected_keyword_argument":
+        return f"there is no {key!r} in a plan.{did_you_mean(key, _FIELDS[table])}"
+    if key in _NEEDED:
+        return f"a plan needs {_NEEDED[key]}."
+    where = ".".join(part for part in place if part != "options")
+    reason = first["msg"].replace("tuple", "list")
+    return f"{where} is {first['input']!r:.80}. {reason}."
+
+
+_NEEDED = {
+    "models": "a table [[models]] for each model",
+    "model": 'model = "…", a name or a folder, in each [[models]]',
+    "tasks": 'tasks = ["…"]',
+}
+
+
+def _beside(path: Path, model: ModelSpec) -> ModelSpec:
+    """The model; where its name is a folder beside the file, that folder."""
+    beside = path.parent / model.model
+    return replace(model, model=str(beside)) if beside.is_dir() else model
 
 
 def _lines(values: Mapping[str, Any]) -> Iterable[str]:
