@@ -28,7 +28,6 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 from mteb_ext import load_results
 from mteb_ext.cli import main
 from mteb_ext.errors import MtebExtError
-from mteb_ext.pages import report as page_module
 from mteb_ext.pages.report.data import Scatter, page_data, rescale
 from mteb_ext.tables.text import printable
 
@@ -101,12 +100,15 @@ def test_share_within_one_point_of_gold(two_models):
     [([0.5] * 4, 0), ([-1.7e308, 1.7e308, 0.0, 1e308], 1), ([5e-324, 0.0, 0.0, 0.0], 1)],
 )
 def test_scores_without_spread_or_at_the_end_of_all_floats(two_models, scores, scatters):
+    pytest.importorskip("altair", reason="needs the extra report")
+    from mteb_ext.pages.report.sections import packed
+
     path = two_models / "p" / "a" / "StockSTS_predictions.json"
     held = json.loads(path.read_text())
     path.write_text(json.dumps({**held, "default": {"test": {"cosine_scores": scores}}}))
     with warnings.catch_warnings(action="error", category=RuntimeWarning):
         data = data_of(two_models)
-        shown = page_module._packed(np.array(scores))
+        shown = packed(np.array(scores))
     assert len(data.scatters) == scatters  # without a correlation there is nothing to draw
     codes = np.frombuffer(base64.b64decode(shown["codes"]), "<u2")
     assert codes.max() == (65535 if scatters else 0)
@@ -400,7 +402,7 @@ def test_names_do_not_act(page):
 def test_every_chart_has_a_text_and_every_table_a_caption_and_headers(page):
     reader = Reader(page)
     charts = [a for a in reader.all("div") if a.get("class") == "chart"]
-    assert len(charts) == len(reader.all("figure")) == 18
+    assert len(charts) == len(reader.all("figure")) == 19
     assert all(chart["aria-label"] and chart["role"] == "group" for chart in charts)
     assert all(spec["description"] for spec in embedded(page)["charts"].values())
     assert len(reader.all("table")) == len(reader.all("caption"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import altair as alt
 
@@ -18,7 +18,7 @@ from mteb_ext.tables.text import interval, number, printable
 if TYPE_CHECKING:
     import pandas as pd
 
-Spec = dict[str, Any]
+Spec: TypeAlias = dict[str, Any]
 
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
     *("#000000", "#E69F00", "#56B4E9", "#009E73"),
