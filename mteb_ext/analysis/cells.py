@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from mteb_ext.analysis.summary import label_runs
 from mteb_ext.bases import PaperTask
 from mteb_ext.bases.candidates import RankedLists
 from mteb_ext.errors import DataError, MtebExtError
+from mteb_ext.formats.layout import output_folder_of
 from mteb_ext.formats.predictions import Predictions
 from mteb_ext.measures import Measure
 from mteb_ext.plugin.lookup import find_task
@@ -185,10 +187,7 @@ def find_runs(
     where = folder.names
     files = folder.all_predictions()
     if not files:
-        raise DataError(
-            f"{where}: no prediction files here. 'mteb run' and 'mteb-ext run' write them into "
-            "their --prediction-folder, one folder a model."
-        )
+        raise DataError(f"{where}: {_no_predictions(folder)}")
     by_task: dict[str, dict[str, Predictions]] = {}
     for run, file in zip(_names(files), files, strict=True):
         by_task.setdefault(file.task, {})[run] = file
@@ -208,6 +207,23 @@ def find_runs(
             f"or more. Models by task: {counts}."
         )
     return found
+
+
+def _no_predictions(folder: ResultsFolder) -> str:
+    """What to do about a folder without prediction files: run again what has results there."""
+    results = folder.result_paths()
+    words = ["mteb-ext", "run"]
+    if not results:
+        words += ["-m", "MODEL", "-t", "TASK", "--output-folder", str(folder.folders[0])]
+        return f"no prediction files here. This command keeps them: {shlex.join(words)}"
+    words += ["-m", folder.identity(results[0].parent).name, "-t", results[0].stem]
+    if output_folder := output_folder_of(results[0]):
+        words += ["--output-folder", str(output_folder)]
+    words += ["--overwrite-strategy", "always"]
+    return (
+        "no prediction files here, only results: their runs kept none. Run each model again, "
+        f"which keeps them: {shlex.join(words)}"
+    )
 
 
 def _names(files: Sequence[Predictions]) -> list[str]:

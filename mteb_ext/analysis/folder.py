@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -20,6 +21,7 @@ from mteb_ext.formats.layout import (
     PREDICTIONS,
     STAMP,
     Place,
+    predictions_of_result,
     stamp_of_predictions,
 )
 from mteb_ext.formats.leaks import ENDING as LEAKS
@@ -101,6 +103,17 @@ class ResultsFolder:
         """
         return self._once(("leaks", path), lambda: read_leaks(path))
 
+    def prediction_paths(self) -> list[Path]:
+        """The prediction files: those below the folders, and those of the results below them.
+
+        The latter are elsewhere where only the ``results`` in an output folder was named.
+        """
+        below = [path for path in self.paths if path.name.endswith(PREDICTIONS)]
+        known = set(map(os.path.realpath, below))
+        usual = dict.fromkeys(map(predictions_of_result, self.result_paths()))
+        beside = [p for p in usual if p.is_file() and os.path.realpath(p) not in known]
+        return sorted([*below, *beside])
+
     def json(self, path: Path) -> Any:  # noqa: ANN401 - whatever it holds
         """The content of a JSON file that anyone may have written. Every number is a float.
 
@@ -170,12 +183,11 @@ class ResultsFolder:
 
     def _all_predictions(self) -> list[Predictions]:
         found = []
-        for path in self.paths:
-            if path.name.endswith(PREDICTIONS):
-                try:
-                    found.append(self.predictions(path))
-                except DataError as error:
-                    logger.warning("%s is left out: %s", path, error)
+        for path in self.prediction_paths():
+            try:
+                found.append(self.predictions(path))
+            except DataError as error:
+                logger.warning("%s is left out: %s", path, error)
         return found
 
     def stamp_of(self, predictions: Predictions) -> Path | None:

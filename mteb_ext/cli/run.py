@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mteb_ext.cli.output import print_error, print_line, write_file
+from mteb_ext.cli.results_line import print_results_line
 from mteb_ext.errors import RunError
 from mteb_ext.running.folders import KINDS
 from mteb_ext.running.plan import STRATEGIES, Cell, Options, Plan, shard, units
@@ -295,7 +296,10 @@ def _do(plan: Plan, cells: Sequence[Cell], store: Store, arguments: argparse.Nam
     except KeyboardInterrupt:
         print_error("stopped; the same command goes on where it was")
         raise
-    print_line(f"Results are in {store.folder / 'results'}.")
+    if progress.n_scored:
+        print_results_line(
+            arguments.output_folder, [cell.task for cell in cells], arguments.prediction_folder
+        )
     if progress.failed:
         print_error(f"{len(progress.failed)} of {len(cells)} cells failed:")
         *others, last = map(_failure, progress.failed)

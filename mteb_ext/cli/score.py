@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_error, print_line
+from mteb_ext.cli.results_line import print_results_line
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def _score(arguments: argparse.Namespace) -> None:
         fill=arguments.missing == "lowest",
     )
     write(scored, arguments.output_folder)
-    _print(scored, arguments.output_folder)
+    _print(scored)
+    print_results_line(arguments.output_folder, [arguments.task])
 
 
 def _score_published(arguments: argparse.Namespace) -> None:
@@ -82,10 +84,11 @@ def _score_published(arguments: argparse.Namespace) -> None:
         raise DataError("--published knows its files and names: leave FILE and --name out.")
     for scored in score_released(arguments.task):
         write(scored, arguments.output_folder)
-        _print(scored, arguments.output_folder)
+        _print(scored)
+    print_results_line(arguments.output_folder, [arguments.task])
 
 
-def _print(scored: Scored, folder: Path) -> None:
+def _print(scored: Scored) -> None:
     for remark in scored.remarks:
         print_error(remark)
     stamp = scored.stamp
@@ -95,6 +98,5 @@ def _print(scored: Scored, folder: Path) -> None:
             subset = "" if entry["hf_subset"] == "default" else f" {entry['hf_subset']}"
             print_line(
                 f"{stamp.model_name} {stamp.task} {split}{subset}: {metric} "
-                f"{entry['main_score']:.6f}"
+                f"{entry['main_score']:.6f} (revision {stamp.model_revision})"
             )
-    print_line(f"Results are in {folder / 'results'}, revision {stamp.model_revision}.")

@@ -66,6 +66,12 @@ def predictions_of_result(path: Path) -> Path:
     return _sibling(path, "predictions") / f"{path.stem}{PREDICTIONS}"
 
 
+def output_folder_of(path: Path) -> Path | None:
+    """What ``--output-folder`` was given for a result; None where its path does not say."""
+    roots = (folder for folder in path.parents if folder.name == "results")
+    return next((root.parent for root in roots), None)
+
+
 def belongs_to_results(path: Path) -> bool:
     """Whether a file's name and place say that a run wrote it."""
     if path.name in {MODEL_META, RUN_SETTINGS} or path.name.endswith((PREDICTIONS, STAMP)):

@@ -29,6 +29,7 @@ class Progress:
         self._open = dict(costs)
         self._n_cells = len(costs)
         self._n_settled = 0
+        self.n_scored = 0
         self._started = time.monotonic()
         self._cost_done = 0.0
         self._rows: dict[tuple[int, str], TaskID] = {}
@@ -55,6 +56,7 @@ class Progress:
             self._end(key)
             self._n_settled += 1
             self._cost_done += cost if event.status == "done" else 0.0
+            self.n_scored += event.status in {"done", "cached"}
             if event.status == "failed":
                 self.failed.append(event)
             if event.status == "skipped":  # the same reason for every model is said once

@@ -29,7 +29,7 @@ from mteb_ext.analysis.reading import check_result
 from mteb_ext.bases import PaperTask
 from mteb_ext.errors import DataError, RunError, error_line
 from mteb_ext.formats import stamp as stamps
-from mteb_ext.formats.layout import STAMP
+from mteb_ext.formats.layout import PREDICTIONS, STAMP
 from mteb_ext.formats.predictions import read_predictions
 
 if TYPE_CHECKING:
@@ -59,8 +59,15 @@ class Store:
 
     def predictions(self, meta: ModelMeta, task: str) -> Path:
         """The prediction file of mteb."""
-        root = self.prediction_folder or self.folder / "predictions"
-        return root / _place(meta) / f"{task}_predictions.json"
+        return self._predictions / _place(meta) / f"{task}{PREDICTIONS}"
+
+    def n_predicted(self, task: str) -> int:
+        """How many runs of a task there are predictions of, this run's and others'."""
+        return sum(1 for _ in self._predictions.rglob(f"{task}{PREDICTIONS}"))
+
+    @property
+    def _predictions(self) -> Path:
+        return self.prediction_folder or self.folder / "predictions"
 
     def log(self, meta: ModelMeta, task: str) -> Path:
         """The log of the cell."""

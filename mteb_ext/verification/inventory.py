@@ -19,7 +19,7 @@ from mteb_ext.formats.layout import (
     RUN_SETTINGS,
     STAMP,
     Place,
-    predictions_of_result,
+    output_folder_of,
 )
 from mteb_ext.formats.predictions import Predictions
 from mteb_ext.formats.result import is_result
@@ -96,10 +96,8 @@ class FoundResult:
         given = self.stamp.model.get("model") if self.stamp else None
         words = ["mteb-ext", "run", "-m", given if isinstance(given, str) else self.name]
         words += ["-t", self.file.task, "--overwrite-strategy", "always"]
-        for folder in self.file.path.parents:
-            if folder.name == "results":
-                words += ["--output-folder", str(folder.parent)]
-                break
+        if folder := output_folder_of(self.file.path):
+            words += ["--output-folder", str(folder)]
         return f"Run it again: {shlex.join(words)}"
 
 
@@ -143,12 +141,7 @@ class Inventory:
         for path in paths:
             if path.parent in models:
                 found._look_at(path)
-        kept = {p.absolute(): p for p in candidates if p.name.endswith(PREDICTIONS)}
-        for result in found.results:  # where nothing but results is named
-            usual = predictions_of_result(result.file.path)
-            if usual.is_file():
-                kept.setdefault(usual, usual)
-        found._add_predictions([*kept.values()])
+        found._add_predictions(folder.prediction_paths())
         found._add_stray_stamps(stamps)
         return found
 
