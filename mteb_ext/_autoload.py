@@ -5,9 +5,9 @@ This runs at every start of a Python that has the package installed (through ``m
 imported that is not needed, and nothing raised, whatever happens. ``MTEB_EXT_DISABLE=1`` turns it
 off.
 
-There is one step, :func:`_fill`, which adds in a fixed order what is missing from the modules of
-mteb that have run, and does nothing where nothing is missing. It is done after each of these
-modules, after modules of our own, and in :func:`install`; so no order of imports matters.
+There is one step, :func:`_fill`. It goes through the modules of mteb that have run, in a fixed
+order, and adds what they lack. It runs after each of these modules, after modules of our own, and
+in :func:`install`, so the order of imports does not matter.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-# The modules of mteb that something is added to, in the order in which that can be done, and mteb
-# itself, after which the first three must be there. The others are imported when first used.
+# The modules of mteb that get something added, in the order in which they can get it. Once mteb
+# itself has run, the first three must be there; the others are imported when first used.
 _WATCHED = (
     "mteb.get_tasks",
     "mteb.models.model_implementations",

@@ -59,8 +59,8 @@ class Measure:
     Attributes:
         metric: The metric: a coefficient of correlation, or a ranking metric.
         cutoff: The deepest rank that counts; None is the whole list.
-        part: The name of the question set, or of the part of the pairs, that the value is over;
-            empty for the task's own, which is that of its headline.
+        part: The question set, or the part of the pairs, behind the value; empty for the one
+            behind the task's headline.
         ties: The order of equal scores in a ranking.
         similarity: The similarity of pairs; empty for the model's own.
 

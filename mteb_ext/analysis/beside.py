@@ -66,9 +66,9 @@ def published_standings(results: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A row for each score, with the columns `COLUMNS`: ``better`` of the ``of`` settled numbers
-        are higher at the precision that they are printed with, and ``ambiguous`` numbers, of which
-        it is not settled that they follow the variant, are not counted among them. A measure that
-        a variant follows and a result lacks is named by a logged warning.
+        are higher, at their printed precision. ``ambiguous`` counts the numbers that may follow
+        another variant; ``of`` leaves them out. A warning names each measure of a variant that a
+        result lacks.
     """
     import pandas as pd
 

@@ -65,8 +65,8 @@ def in_benchmark_order(evidence: Sequence[Evidence]) -> list[Evidence]:
 def counted_once(evidence: Sequence[Evidence]) -> list[Evidence]:
     """The tasks that ranks are over.
 
-    They are those that the most runs have, so that a task of two runs does not leave out all other
-    runs; without those whose judgements an earlier one holds as well.
+    Only the tasks with the most runs count: a task of two runs would leave out all other runs. Of
+    tasks with the same judgements the first counts.
     """
     first: dict[str, Evidence] = {}
     most = max((len(one.runs) for one in evidence), default=0)

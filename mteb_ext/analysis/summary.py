@@ -12,7 +12,7 @@ _CELL = ["task", "split", "subset", "metric"]
 
 
 def label_runs(results: pd.DataFrame) -> pd.Series[str]:
-    """A name for the run of each row: the model's, and as much more as tells its runs apart.
+    """Name the run of each row: by its model, plus whatever distinguishes the model's runs.
 
     Args:
         results: Rows with the columns model, revision, path, task, split, subset and metric.

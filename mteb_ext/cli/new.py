@@ -1,4 +1,4 @@
-"""``mteb-ext new``: a task file of one's own to start from, with its sample and its test."""
+"""``mteb-ext new``: write a task file to start from, with its sample and its test."""
 
 from __future__ import annotations
 

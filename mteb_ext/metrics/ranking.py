@@ -50,9 +50,9 @@ class _Groups(NamedTuple):
 class Ranking:
     """The candidates of all queries, sorted once; each metric is then a cheap weighted sum.
 
-    A metric returns a ``(Q,)`` float64 array of values from 0 to 1, in query order. A query that
-    has no candidates, or none that is relevant, scores 0: which questions count is for the
-    protocol to say. A cut-off ``k`` below 1 raises ValueError.
+    A metric returns a ``(Q,)`` float64 array of values from 0 to 1, in query order. A query
+    without candidates, or without a relevant one, scores 0: the protocol says which questions
+    count. A cut-off ``k`` below 1 raises ValueError.
 
     Args:
         scores: ``(N,)`` real numbers, higher is better. Ties are judged on the values as given,

@@ -87,8 +87,8 @@ def rank_sets(
         level: Differences count as sure up to this ``p_adjusted``.
 
     Returns:
-        For each model 1 + the number of those that are surely better, and the number of models
-        minus that of those that are surely worse.
+        For each model its lowest rank, 1 + the number of surely better models, and its highest,
+        the number of models minus the number of surely worse ones.
     """
     better, worse = np.zeros((2, n_models), dtype=int)
     for c in comparisons:

@@ -140,7 +140,7 @@ class Store:
             lock.release()
 
     def begin(self, place: Path, meta: ModelMeta, task: AbsTask) -> None:
-        """Copy what there is of an unfinished cell, so that mteb adds what is missing.
+        """Copy the stored scores of an unfinished cell; mteb then adds the missing ones.
 
         Scores on other data are left out. Tasks of this package are re-run whole when that
         reproduces everything stored, because some scores span subsets.

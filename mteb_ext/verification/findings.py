@@ -114,8 +114,8 @@ def verdict(findings: Collection[Finding], *, recomputed: bool, supplied: bool) 
     Args:
         findings: The findings.
         recomputed: Whether all its scores were computed again.
-        supplied: Whether they are scores of outputs that were made elsewhere, which is all that is
-            then shown: not which system made them.
+        supplied: Whether the outputs were made elsewhere. Nothing then shows which system made
+            them.
     """
     if any(f.level == "error" and f.code not in UNPROVEN for f in findings):
         return "failed"
