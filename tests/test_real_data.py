@@ -371,7 +371,7 @@ def test_a_damaged_file_names_task_file_and_next_step(damage, tmp_path, monkeypa
     (tmp_path / key).parent.mkdir(parents=True)
     (tmp_path / key).write_bytes(content[:-100] if damage == "cut" else content[:-2] + b"1\n")
     monkeypatch.setenv("MTEB_EXT_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=r"WikiQA \(test\): .*WikiQA-test\.tsv.*Delete or replace"):
+    with pytest.raises(DataError, match=r"WikiQA \(test\): .*WikiQA-test\.tsv.*Delete it"):
         mteb.get_task("WikiQA").load_data()
 
 

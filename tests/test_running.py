@@ -493,14 +493,10 @@ def test_failures_do_not_stop_the_others_and_are_named(folder, tmp_path, capsys)
     captured = capsys.readouterr()
     assert "Traceback" not in captured.out + captured.err
     first, *lines = captured.err.splitlines()
-    assert first == "mteb-ext: 3 of 6 cells failed:"
+    assert first == "mteb-ext: 2 of 6 cells failed:"
     failed = [line.removeprefix("mteb-ext: ").split(":")[0].split() for line in lines]
-    # The damaged model on both tasks; the word count cannot do STS.
-    assert failed == [
-        ["local/damaged", "JACSTS.sample"],
-        ["local/damaged", "WikiQA.sample"],
-        [COUNT, "JACSTS.sample"],
-    ]
+    assert failed == [["local/damaged", "JACSTS.sample"], ["local/damaged", "WikiQA.sample"]]
+    assert f"{COUNT} JACSTS.sample: skipped" in captured.out  # the word count cannot do STS
     logs = [line.rpartition("(log: ")[2].rstrip(")") for line in lines]
     assert all("Traceback" in Path(log).read_text() for log in logs)
     assert {path.stem for path in found(folder)[0]} == {"JACSTS.sample", "WikiQA.sample"}

@@ -69,7 +69,8 @@ def test_no_module_turns_data_into_code():
         assert "np.load" not in names, file
         for name, allowed in STARTS.items():
             assert name not in names or place in allowed, (file, name)
-    assert found == {"engines.py": {"pickle"}}  # what the processes of one run say to each other
+    # What the processes of one run say to each other.
+    assert found == {"engines.py": {"pickle"}, "worker_process.py": {"pickle"}}
 
 
 @pytest.fixture
