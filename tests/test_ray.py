@@ -128,9 +128,9 @@ def test_models_and_tasks_that_fail(folder, tmp_path, cluster, capsys):
     models, tasks = [tmp_path / "damaged", COUNT], ["JACSTS.sample", "WikiQA.sample"]
     assert run(folder, "--ray", cluster, models=models, tasks=tasks) == 1
     first, *failed = capsys.readouterr().err.splitlines()
-    assert first == "mteb-ext: 3 of 4 cells failed:"
+    assert first == "mteb-ext: 2 of 4 cells failed:"
     assert sum("local/damaged" in line for line in failed) == 2
-    assert sum(f"{COUNT} JACSTS.sample" in line for line in failed) == 1
+    assert not any(COUNT in line for line in failed)  # it does not apply to JACSTS: skipped
     assert [path.stem for path in found(folder)[0]] == ["WikiQA.sample"]
 
 

@@ -33,7 +33,7 @@ from mteb_ext.running.plan_files import read_plan, write_plan
 from mteb_ext.running.prepare import with_distinct_names
 from mteb_ext.running.progress import Progress, duration
 from mteb_ext.running.store import Store
-from mteb_ext.running.worker import Event, Job
+from mteb_ext.running.worker import Event, Job, captured
 
 COSINE, COUNT, WEIGHTED = (
     f"mteb-ext/{name}" for name in ("token-cosine", "word-count", "weighted-word-count")
@@ -617,6 +617,23 @@ def test_pace_is_over_the_cells_of_known_time():
 def test_a_dry_run_makes_no_folder(folder):
     assert run(folder, "--dry-run") == 0
     assert not folder.exists()
+
+
+def test_a_model_folder_whose_name_is_no_utf8(folder, tmp_path, capsys):
+    odd = tmp_path / "mod\udce8le"
+    odd.mkdir()
+    assert main(["run", "-m", str(odd), COSINE, "-t", "WikiQA.sample", "--output-folder", str(folder)]) == 1
+    said = capsys.readouterr().err
+    assert "mod\\udce8le', is no UTF-8" in said
+    assert "Rename it, or give a link to it." in said
+    assert not folder.exists()
+
+
+def test_a_log_takes_names_that_are_no_utf8(tmp_path):
+    log = tmp_path / "a.log"
+    with pytest.raises(ValueError, match="mod"), captured(log):
+        raise ValueError("mod\udce8le")
+    assert "ValueError: mod\\udce8le" in log.read_text()
 
 
 def test_benchmarks_and_tasks_together(folder, capsys):

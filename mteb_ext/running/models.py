@@ -98,6 +98,7 @@ class ModelSpec:
                 "results. Name the commit."
             )
         if self.folder:
+            _check_folder_name(self.model)
             kind_of_folder(self.folder, self.kind)
             if needs_own_code(self.folder) and not self.trust_remote_code:
                 raise ModelError(f"{self.folder} {_TRUST}")
@@ -334,6 +335,21 @@ def _check_name(name: str) -> None:
             fault or "an organisation and a model are needed, each beginning with a letter or digit"
         )
         raise ModelError(f"the name {name!r} is not like organisation/model: {reason}.")
+
+
+def _check_folder_name(model: str) -> None:
+    """Refuse a folder that safetensors and tokenizers could not open.
+
+    Raises:
+        ModelError: If its name is no UTF-8.
+    """
+    try:
+        model.encode()
+    except UnicodeEncodeError:
+        raise ModelError(
+            f"the name of the model's folder, {ascii(model)}, is no UTF-8, and the libraries that "
+            "load weights open no such folder. Rename it, or give a link to it."
+        ) from None
 
 
 @cache

@@ -267,7 +267,10 @@ def captured(log: Path) -> Iterator[None]:
     The traceback of an error goes there too, and the error is raised on.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a", encoding="utf-8", buffering=1) as file, _redirected(file):
+    with (  # what is said may hold a file's name that is no UTF-8
+        log.open("a", encoding="utf-8", errors="backslashreplace", buffering=1) as file,
+        _redirected(file),
+    ):
         handler = logging.StreamHandler(file)
         handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
         root, mteb = logging.getLogger(), logging.getLogger("mteb")
