@@ -622,7 +622,8 @@ def test_a_dry_run_makes_no_folder(folder):
 def test_a_model_folder_whose_name_is_no_utf8(folder, tmp_path, capsys):
     odd = tmp_path / "mod\udce8le"
     odd.mkdir()
-    assert main(["run", "-m", str(odd), COSINE, "-t", "WikiQA.sample", "--output-folder", str(folder)]) == 1
+    arguments = ["-m", str(odd), COSINE, "-t", "WikiQA.sample", "--output-folder", str(folder)]
+    assert main(["run", *arguments]) == 1
     said = capsys.readouterr().err
     assert "mod\\udce8le', is no UTF-8" in said
     assert "Rename it, or give a link to it." in said
@@ -1065,6 +1066,14 @@ def test_a_folder_that_changes_before_it_is_loaded_is_not_run(tiny_folder, monke
     (tiny_folder / "weights.bin").write_bytes(b"other")
     with pytest.raises(ModelError, match="changed after the run looked at it"):
         spec.load("cpu")
+
+
+def test_a_folder_without_a_model_that_hides_one(tmp_path, monkeypatch, caplog):
+    (tmp_path / COUNT).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="holds no model"):
+        ModelSpec(COUNT).check()
+    assert f"{COUNT} is a folder here, and the folder is run" in caplog.text
 
 
 def test_a_folder_that_hides_a_known_model_is_said_once(tiny_folder, monkeypatch, caplog):

@@ -99,10 +99,10 @@ class ModelSpec:
             )
         if self.folder:
             _check_folder_name(self.model)
+            _warn_of_namesake(self.model)
             kind_of_folder(self.folder, self.kind)
             if needs_own_code(self.folder) and not self.trust_remote_code:
                 raise ModelError(f"{self.folder} {_TRUST}")
-            _warn_of_namesake(self.model)
             return
         self._check_that_it_can_be_a_name()
         if self._loader_options() and _is_lexical(self.model):
@@ -347,7 +347,7 @@ def _check_folder_name(model: str) -> None:
         model.encode()
     except UnicodeEncodeError:
         raise ModelError(
-            f"the name of the model's folder, {ascii(model)}, is no UTF-8, and the libraries that "
+            f"the name of the model's folder, {model!a}, is no UTF-8, and the libraries that "
             "load weights open no such folder. Rename it, or give a link to it."
         ) from None
 
@@ -355,6 +355,8 @@ def _check_folder_name(model: str) -> None:
 @cache
 def _warn_of_namesake(model: str) -> None:
     """Say once that a folder hides a model that mteb knows by the same name."""
+    if not _NAME.fullmatch(model):
+        return
     from mteb.models.model_implementations import MODEL_REGISTRY
 
     if model in MODEL_REGISTRY:
