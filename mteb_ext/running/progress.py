@@ -59,9 +59,10 @@ class Progress:
             self.n_scored += event.status in {"done", "cached"}
             if event.status == "failed":
                 self.failed.append(event)
-            if event.status == "skipped":  # the same reason for every model is said once
-                event = replace(event, message="" if event.message in self._said else event.message)
-                self._said.add(event.message)
+            if event.status == "skipped":  # a reason that models or tasks share is said once
+                reason = _reason(event)
+                event = replace(event, message="" if reason in self._said else reason)
+                self._said.add(reason)
             self._say(f"{self._count()} {_line(event)}{self._left()}")
 
     def end(self) -> None:
@@ -110,11 +111,16 @@ def _line(event: Event) -> str:
     cell = f"{event.name} {event.task}"
     if event.status in {"failed", "skipped"}:
         how = "FAILED" if event.status == "failed" else "skipped"
-        reason = event.message.removeprefix(f"{event.task}: ")
+        reason = _reason(event)
         return f"{cell}: {how}. {reason}" if reason else f"{cell}: {how}"
     how = "finished before" if event.status == "cached" else f"in {duration(event.seconds)}"
     note = f" ({event.message})" if event.message else ""
     return f"{cell}: {event.metric} {event.score:.4f} {how}{note}"
+
+
+def _reason(event: Event) -> str:
+    """Why a cell has no score; its line names the task already."""
+    return event.message.removeprefix(f"{event.task}: ")
 
 
 def _live() -> LiveProgress | None:
