@@ -239,7 +239,7 @@ def test_a_file_named_after_another_task_is_left_out(tmp_path, caplog):
     path = write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
     path.rename(path.with_name("TRECQA.json"))
     assert mteb_ext.load_results(tmp_path).empty
-    assert "holds a result of WikiQA, and is named otherwise" in caplog.text
+    assert "TRECQA.json is left out: holds a result of WikiQA: rename it" in caplog.text
 
 
 def test_a_score_that_cannot_be_is_left_out(tmp_path, caplog):

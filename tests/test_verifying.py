@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -530,6 +531,18 @@ def test_predictions_without_a_result(folder):
         "stray-predictions": "note",
         "stray-stamp": "note",
     }
+
+
+def test_the_command_names_the_model_as_the_run_did(folder):
+    predictions_of(folder).unlink()
+    options = {"name": "my/own", "kind": "sparse", "model_kwargs": {"a": 1}}
+    model = {"model": "m dir", **options, "prompts": {"query": "find: "}}
+    edit(result_of(folder, suffix=".stamp"), lambda c: c.update(model=model))
+    [remedy] = [f.remedy for f in findings(folder) if f.code == "no-predictions"]
+    words = shlex.split(remedy.partition("again: ")[2])
+    plan = command_parser().parse_args(words[1:])
+    assert (plan.model, plan.name, plan.kind) == (["m dir"], "my/own", "sparse")
+    assert (plan.model_kwargs, plan.prompt) == ({"a": 1}, [("query", "find: ")])
 
 
 # --- the stamp -----------------------------------------------------------------------------------

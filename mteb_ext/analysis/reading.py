@@ -162,13 +162,13 @@ class ResultFile:
             DataError: If it holds none.
         """
         if not is_result(content):
-            raise DataError("it is not a result file of mteb 1.11 or newer.")
+            raise DataError("not a result file of mteb 1.11 or newer.")
         task, scores = content["task_name"], content["scores"]
         revision, version = content.get("dataset_revision"), content.get("mteb_version")
         if not (isinstance(task, str) and isinstance(revision, str) and isinstance(scores, dict)):
-            raise DataError("it is not a result file: task, data revision or scores are missing.")
+            raise DataError("not a result file: task, data revision or scores are missing.")
         if task != path.stem:
-            raise DataError(f"it holds a result of {task}, and is named otherwise: rename it.")
+            raise DataError(f"holds a result of {task}: rename it to {task}.json.")
         for split, entries in scores.items():
             _check_entries(split, entries)
         return cls(path, task, revision, version if isinstance(version, str) else "", scores)
@@ -222,7 +222,7 @@ def _check_range(split: str, entries: list[Mapping[str, Any]]) -> None:
 
 def _check_entries(split: str, entries: object) -> None:
     if not isinstance(entries, list) or not entries:
-        raise DataError(f"it holds no scores of {split}.")
+        raise DataError(f"holds no scores of {split}.")
     for entry in entries:
         subset = entry.get("hf_subset") if isinstance(entry, dict) else None
         if not (isinstance(subset, str) and subset):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,12 +94,25 @@ class FoundResult:
             files = [file.name for file in self.stamp.supplied]
             words = ["mteb-ext", "score", *files, "-t", self.file.task, "--name", self.name]
             return f"Score the outputs again: {shlex.join(words)}"
-        given = self.stamp.model.get("model") if self.stamp else None
-        words = ["mteb-ext", "run", "-m", given if isinstance(given, str) else self.name]
+        words = ["mteb-ext", "run", *self._model_words()]
         words += ["-t", self.file.task, "--overwrite-strategy", "always"]
         if folder := output_folder_of(self.file.path):
             words += ["--output-folder", str(folder)]
         return f"Run it again: {shlex.join(words)}"
+
+    def _model_words(self) -> list[str]:
+        """The words of a command that name the model as the run did, as far as a stamp tells."""
+        model = self.stamp.model if self.stamp else {}
+        given = model.get("model")
+        words = ["-m", given if isinstance(given, str) else self.name]
+        for option in ("name", "kind"):
+            if isinstance(value := model.get(option), str):
+                words += [f"--{option}", value]
+        if isinstance(options := model.get("model_kwargs"), dict) and options:
+            words += ["--model-kwargs", json.dumps(options)]
+        if isinstance(prompts := model.get("prompts"), dict) and prompts:
+            words += ["--prompt", *(f"{key}={prompt}" for key, prompt in prompts.items())]
+        return words
 
 
 @dataclass
@@ -146,7 +160,7 @@ class Inventory:
         return found
 
     def _unreadable(self, path: Path, error: OSError) -> None:
-        reason = f"it cannot be read ({error.strerror})."
+        reason = f"cannot be read ({error.strerror})."
         self._add("unreadable-file", path, reason, "Make it readable, or remove it.")
 
     def _add(self, code: str, path: Path, reason: str, remedy: str, task: str = "") -> None:
@@ -164,11 +178,11 @@ class Inventory:
             return
         if not is_result(content):
             code = "foreign-file" if is_of_model else "other-json"
-            self._add(code, path, "it is JSON, and no result of mteb 1.11 or newer.", _REMOVE)
+            self._add(code, path, "holds JSON, and no result of mteb 1.11 or newer.", _REMOVE)
             return
         name = content["task_name"]
         if name != path.stem and isinstance(name, str):
-            reason = f"it holds a result of {name}, and is named after another task."
+            reason = f"holds a result of {name}, and is named after another task."
             self._add("wrong-name", path, reason, f"Rename it to {name}.json.", path.stem)
             return
         try:
@@ -196,17 +210,17 @@ class Inventory:
         """Look at a file in a model's folder from outside."""
         known = path.suffix in {".json", STAMP}
         if path.is_symlink():
-            reason = f"it is a link to {path.readlink()}; who gets the folder may not get the file."
+            reason = f"is a link to {path.readlink()}; who gets the folder may not get the file."
             self._add("link", path, reason, "Put a copy of the file in its place.")
         size = path.stat().st_size
         if size > LARGEST_RESULT:
-            reason = f"it has {size / 2**20:.1f} MB, and mteb's repository takes 10 at most."
+            reason = f"has {size / 2**20:.1f} MB, and mteb's repository takes 10 at most."
             remedy = "Remove what is no score, or run the task again."
             self._add("large-file", path, reason, remedy, path.stem if known else "")
         if path.name == MODEL_META:
             try:
                 named = isinstance(self.folder.metadata(path).get("name"), str)
-                fault = "" if named else "it names no model."
+                fault = "" if named else "names no model."
             except DataError as error:
                 fault = str(error)
             if fault:

@@ -68,7 +68,7 @@ def _compared(old: Path, result: FoundResult) -> Iterator[Finding]:
     except DataError as error:
         yield result.finding(
             "no-comparison",
-            f"it cannot be compared with {old}: {error}",
+            f"{old} cannot be read for the comparison: {error}",
             "Take another copy of what was there before.",
         )
 
@@ -88,7 +88,7 @@ def _whose(result: FoundResult, *, is_new: bool) -> Iterator[Finding]:
     if not meta.exists():
         yield result.finding(
             "no-model-meta",
-            f"{MODEL_META} is missing beside it: nothing says which model it is of.",
+            f"{MODEL_META} is missing in its folder, so nothing names the model.",
             f"Put the one that the run wrote there. {result.run_again}",
         )
     if is_new and result.revision in _NO_REVISIONS:
@@ -104,8 +104,8 @@ def _whose(result: FoundResult, *, is_new: bool) -> Iterator[Finding]:
     if (here.model, here.revision) != (folder, result.revision):
         yield result.finding(
             "wrong-folder",
-            f"it is a result of {result.name}, revision {result.revision}, by {MODEL_META}, and "
-            f"lies in {here.model}/{here.revision}.",
+            f"{MODEL_META} names {result.name}, revision {result.revision}, and the folder is "
+            f"{here.model}/{here.revision}.",
             f"Move it to {folder}/{result.revision}, if {MODEL_META} is right.",
         )
 

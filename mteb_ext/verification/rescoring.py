@@ -236,8 +236,8 @@ def changed_predictions(result: FoundResult, path: Path) -> Finding:
     """The finding that a prediction file is not the one that the stamp names."""
     return result.finding(
         "changed-predictions",
-        f"its sha256 is not the one that {result.file.task}{STAMP} names: it was changed after "
-        "the run, or is of another one.",
+        f"was changed after the run, or is of another run: {result.file.task}{STAMP} names "
+        "another sha256.",
         result.run_again,
         path,
     )

@@ -205,7 +205,7 @@ def _stamp(result: FoundResult, folder: ResultsFolder) -> Iterator[Finding]:
     if stamp.result_sha256 not in {None, folder.sha256(result.file.path)}:
         yield result.finding(
             "changed-result",
-            f"its sha256 is not the one that {path.name} names: it was changed after the run.",
+            f"was changed after the run: {path.name} names another sha256.",
             f"Take the file that the run left. {result.run_again}",
         )
     packages = {"mteb": "mteb", "mteb-ext": "mteb_ext"}
@@ -218,8 +218,8 @@ def _stamp(result: FoundResult, folder: ResultsFolder) -> Iterator[Finding]:
     if others:
         yield result.finding(
             "other-versions",
-            f"it was made with {' and '.join(others)}.",
-            "Nothing has to be done: its scores are computed again by the versions here.",
+            f"was made with {' and '.join(others)}.",
+            "Nothing has to be done: the scores are computed again by the versions here.",
         )
 
 
@@ -230,9 +230,9 @@ def _model_revision(result: FoundResult) -> Iterator[Finding]:
     if meta is not None and meta.revision not in {None, result.revision}:
         yield result.finding(
             "other-model-revision",
-            f"it is of the model's revision {result.revision}, and mteb's registry names "
+            f"is of the model's revision {result.revision}, and mteb's registry names "
             f"{meta.revision}.",
-            f"If the newer one is meant: {result.run_again}",
+            f"Nothing has to be done, unless the other one is meant. {result.run_again}",
         )
 
 
@@ -252,13 +252,13 @@ def _protocol(result: FoundResult) -> Iterator[Finding]:
     if version and version != protocol_version(task.protocol):
         yield result.finding(
             "old-protocol",
-            f"it was made by version {version} of the task's protocol, which is "
-            f"{protocol_version(task.protocol)} now.",
+            f"was made by version {version} of the task's protocol; the version here is "
+            f"{protocol_version(task.protocol)}.",
             result.run_again,
         )
     for split in task.metadata.eval_splits:
         if split not in result.file.scores:
-            reason = f"the split {split} is missing, which the task is evaluated on."
+            reason = f"lacks the split {split}, on which the task is evaluated."
             yield result.finding("missing-split", reason, result.run_again)
     for split, of_split in result.file.scores.items():
         there = task.subsets(split) if split in task.splits() else []
@@ -304,21 +304,20 @@ def _edition(result: FoundResult, task: PaperTask) -> Iterator[Finding]:
     if isinstance(task.source, SampleFiles):
         yield result.finding(
             "sample-data",
-            "it is on made-up sample rows: its numbers mean nothing.",
+            "is on made-up sample rows: the numbers mean nothing.",
             f"Remove it, and run {name.removesuffix(SAMPLE_SUFFIX)} on the real data.",
         )
     elif revision.startswith(UNVERIFIED) and task.editions_differ:
         yield result.finding(
             "unverified-data",
-            f"it is on another edition of the data than the paper's ({revision}): its numbers do "
+            f"is on another edition of the data than the paper's ({revision}): the numbers do "
             "not compare with published ones.",
             f"Run it on the paper's edition, or keep it apart. {result.run_again}",
         )
     elif revision != task.metadata.revision:
         yield result.finding(
             "other-data",
-            f"it is on the dataset revision {revision}, and the task's is "
-            f"{task.metadata.revision}.",
+            f"is on the dataset revision {revision}, and the task's is {task.metadata.revision}.",
             result.run_again,
         )
 
@@ -353,6 +352,6 @@ def _alike(files: Sequence[Predictions]) -> Iterator[Finding]:
                 "same-predictions",
                 file.path,
                 *(file.model, file.revision, file.task),
-                f"they are those of {first.model} in {first.path}, to the last digit.",
+                f"equal to the last digit those of {first.model} in {first.path}.",
                 "If the models are not the same under two names, run one of them again.",
             )
