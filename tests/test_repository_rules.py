@@ -119,7 +119,7 @@ def no_such_model(folder):
 def another_models_folder(folder):
     here = place(folder)
     here.parent.rename(here.parent.with_name("intfloat__e5-base"))
-    return "error", "wrong-folder", "lies in intfloat__e5-base"
+    return "error", "wrong-folder", "the folder is intfloat__e5-base"
 
 
 def another_revisions_folder(folder):
