@@ -27,13 +27,26 @@ def read_json(
         DataError: If the file cannot be read, is too large, or is not JSON. The caller adds its
             name to the message.
     """
+    return decode_json(read_content(path, largest), parse_int)
+
+
+def read_content(path: Path, largest: float = math.inf) -> bytes:
+    """Read a regular file.
+
+    Args:
+        path: The file.
+        largest: The size limit in bytes.
+
+    Raises:
+        DataError: If the file cannot be read or is too large. The caller adds its name.
+    """
     try:
         content = read_regular(path, largest)
     except OSError as error:
         raise DataError(f"the file cannot be read ({error.strerror}).") from error
     if content is None:
         raise DataError(f"the file is larger than {int(largest) >> 20} MB.")
-    return decode_json(content, parse_int)
+    return content
 
 
 def decode_json(content: bytes, parse_int: Callable[[str], int | float] = int) -> Any:  # noqa: ANN401

@@ -787,7 +787,7 @@ def test_a_file_that_cannot_be_read(folder, monkeypatch):
             raise PermissionError(13, "Permission denied")
         return read_regular(path, largest)
 
-    monkeypatch.setattr("mteb_ext.analysis.folder.read_regular", refuse)
+    monkeypatch.setattr("mteb_ext.json_files.read_regular", refuse)
     [finding] = [f for f in findings(folder) if f.level == "error"]
     assert finding.code == "damaged-file"
     assert "Permission denied" in finding.reason

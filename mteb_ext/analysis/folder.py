@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from mteb_ext.analysis.editions import known_task
 from mteb_ext.analysis.gold import PairGold, QueryGold, load_data, load_gold
 from mteb_ext.errors import DataError, MtebExtError
-from mteb_ext.files import read_regular, sha256_of
+from mteb_ext.files import sha256_of
 from mteb_ext.formats.identity import Identity
 from mteb_ext.formats.layout import (
     LARGEST,
@@ -29,7 +29,7 @@ from mteb_ext.formats.leaks import Leaks, read_leaks
 from mteb_ext.formats.predictions import Predictions, predictions_in
 from mteb_ext.formats.stamp import Stamp, read_stamp
 from mteb_ext.formats.walk import files_below
-from mteb_ext.json_files import decode_json
+from mteb_ext.json_files import decode_json, read_content
 from mteb_ext.plugin.lookup import find_task
 
 if TYPE_CHECKING:
@@ -264,12 +264,7 @@ class ResultsFolder:
         return self._once(key, lambda: load_gold(task, split, subset))
 
     def _content(self, path: Path, largest: float) -> bytes:
-        try:
-            content = read_regular(path, largest)
-        except OSError as error:
-            raise DataError(f"the file cannot be read ({error.strerror}).") from error
-        if content is None:
-            raise DataError(f"the file is larger than {int(largest) >> 20} MB.")
+        content = read_content(path, largest)
         self._sha256[path] = hashlib.sha256(content).hexdigest()
         return content
 
