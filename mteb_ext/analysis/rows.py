@@ -1,7 +1,8 @@
-"""The rows of comparisons and ranks: a class a table, whose fields are its columns."""
+"""The rows of comparisons, ranks and ties: a class a table, whose fields are its columns."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -159,6 +160,51 @@ class RecordRow:
     tasks: int
     won: int
     lost: int
+
+
+@dataclass(frozen=True)
+class TieRow:
+    """What the orders of equal scores make of one metric of a run.
+
+    Attributes:
+        task: The task.
+        split: The split.
+        subset: The subset.
+        run: The run.
+        metric: The result key.
+        main: Whether it is the task's main score.
+        n: The number of queries.
+        tied: In how many of them a relevant and an irrelevant document tie.
+        expected: The mean over queries of the expected value over random orders.
+        worst: The same in the worst order.
+        best: The same in the best order.
+        trec_eval: The same in trec_eval's order.
+        width: best - worst.
+        low: The lower end of the main score's 95% interval; nan for other metrics.
+        high: Its upper end.
+        lead: The main score's lead over the next run; nan for the last run and other metrics.
+        beyond_interval: Whether the width is larger than the interval.
+        beyond_lead: Whether it is larger than the lead.
+    """
+
+    task: str
+    split: str
+    subset: str
+    run: str
+    metric: str
+    main: bool
+    n: int
+    tied: int
+    expected: float
+    worst: float
+    best: float
+    trec_eval: float
+    width: float
+    low: float = math.nan
+    high: float = math.nan
+    lead: float = math.nan
+    beyond_interval: bool = False
+    beyond_lead: bool = False
 
 
 _COUNTS = ("wins", "ties", "losses", "rank_low", "rank_high")

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mteb_ext.analysis.cells import Cell, find_runs, load_cells
 from mteb_ext.analysis.folder import Folders, ResultsFolder
-from mteb_ext.bases.candidates import RankedLists
+from mteb_ext.analysis.rows import TieRow, frame
 from mteb_ext.errors import ProtocolError, UndefinedMetricError
 from mteb_ext.measures import Measure, TieOrder
 from mteb_ext.metrics.significance import mean_interval
@@ -35,12 +35,6 @@ _ROUNDING = 1e-12  # of means that would be equal
 
 ORDERS: Sequence[TieOrder] = ("expected", "worst", "best", "trec_eval")
 
-COLUMNS = (
-    *("task", "split", "subset", "run", "metric", "main", "n", "tied"),
-    *(*ORDERS, "width", "low", "high", "lead"),
-    *("beyond_interval", "beyond_lead"),
-)
-
 
 def tie_ranges(folders: Folders, names: str | Sequence[str] = ()) -> pd.DataFrame:
     """The values that each ranking metric can take over the orders of equal scores.
@@ -50,71 +44,68 @@ def tie_ranges(folders: Folders, names: str | Sequence[str] = ()) -> pd.DataFram
         names: Tasks; all that are found if left out.
 
     Returns:
-        A row for each metric of each run, with the columns `COLUMNS`: the value ``expected`` over
-        random orders, ``worst``, ``best`` and trec_eval's; ``width`` is best - worst, ``tied`` the
-        number of the ``n`` queries in which a relevant and an irrelevant document tie. For a
-        task's ``main`` score also the 95% interval of the expected value, its ``lead`` over the
-        next run, and whether the width goes beyond the interval's width or the lead: the order of
-        ties then decides more than the sample, or than the models. Both are nan elsewhere.
+        A row for each metric of each run, with the fields of :class:`TieRow` as columns.
 
     Raises:
         DataError: If there are no predictions of a ranking task, or they do not fit its data.
     """
-    import pandas as pd
-
-    rows: list[dict[str, Any]] = []
     folder = ResultsFolder.of(folders)
-    for name, files in find_runs(folder, names, fewest=1, types=("Retrieval", "Reranking")).items():
-        for cell in load_cells(folder, name, files).cells:
-            rows += ties_of(cell)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def ties_of(cell: Cell) -> list[dict[str, Any]]:
-    """The rows of :func:`tie_ranges` of one subset of a ranking task."""
-    main = cell.main
+    runs = find_runs(folder, names, fewest=1, types=("Retrieval", "Reranking"))
     rows = [
-        {
-            "task": cell.task.metadata.name,
-            "split": cell.split,
-            "subset": cell.subset,
-            "run": run,
-            **row,
-            "main": row["metric"] == str(main),
-        }
-        for run in cell.files
-        for row in _of_run(cell.lists(run), list(dict.fromkeys((main, *MEASURES))), main)
+        row
+        for name, files in runs.items()
+        for cell in load_cells(folder, name, files).cells
+        for row in ties_of(cell)
     ]
-    mains = sorted((row for row in rows if row["main"]), key=lambda row: -row["expected"])
-    for row, following in zip(mains, [*mains[1:], None], strict=True):
-        row["lead"] = row["expected"] - following["expected"] if following else math.nan
-        row["beyond_interval"] = row["width"] > row["high"] - row["low"] + _ROUNDING
-        row["beyond_lead"] = row["width"] > row["lead"] + _ROUNDING
-    return rows
+    return frame(rows, TieRow)
 
 
-def _of_run(
-    lists: RankedLists, measures: Iterable[Measure], main: Measure
-) -> Iterator[dict[str, Any]]:
+def ties_of(cell: Cell) -> list[TieRow]:
+    """The rows of :func:`tie_ranges` of one subset of a ranking task."""
+    measures = list(dict.fromkeys((cell.main, *MEASURES)))
+    rows = [row for run in cell.files for row in _of_run(cell, run, measures)]
+    mains = sorted((row for row in rows if row.main), key=lambda row: -row.expected)
+    following = [row.expected for row in mains[1:]] + [math.nan]
+    leads = {row.run: row.expected - next_ for row, next_ in zip(mains, following, strict=True)}
+    return [_judged(row, leads[row.run]) if row.main else row for row in rows]
+
+
+def _judged(row: TieRow, lead: float) -> TieRow:
+    """A main score's row with its lead over the next run, and what its width goes beyond."""
+    return replace(
+        row,
+        lead=lead,
+        beyond_interval=row.width > row.high - row.low + _ROUNDING,
+        beyond_lead=row.width > lead + _ROUNDING,
+    )
+
+
+def _of_run(cell: Cell, run: str, measures: Iterable[Measure]) -> Iterator[TieRow]:
+    lists = cell.lists(run)
     for measure in measures:
         try:
             values = {order: lists.values(replace(measure, ties=order)) for order in ORDERS}
         except ProtocolError:
             continue  # these predictions do not allow it
         means = {order: float(of_queries.mean()) for order, of_queries in values.items()}
-        row: dict[str, Any] = {
-            "metric": str(measure),
-            "n": values["expected"].size,
-            "tied": int(lists.tied(measure).sum()),
-            **{str(order): value for order, value in means.items()},
-            "width": means["best"] - means["worst"],
-            "low": math.nan,
-            "high": math.nan,
-            "lead": math.nan,
-            "beyond_interval": False,
-            "beyond_lead": False,
-        }
-        if measure == main:
+        low, high = math.nan, math.nan
+        if measure == cell.main:
             with suppress(UndefinedMetricError):  # of one query
-                row["low"], row["high"] = mean_interval(values["expected"])
-        yield row
+                low, high = mean_interval(values["expected"])
+        yield TieRow(
+            task=cell.task.metadata.name,
+            split=cell.split,
+            subset=cell.subset,
+            run=run,
+            metric=str(measure),
+            main=measure == cell.main,
+            n=values["expected"].size,
+            tied=int(lists.tied(measure).sum()),
+            expected=means["expected"],
+            worst=means["worst"],
+            best=means["best"],
+            trec_eval=means["trec_eval"],
+            width=means["best"] - means["worst"],
+            low=low,
+            high=high,
+        )

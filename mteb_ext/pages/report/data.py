@@ -16,6 +16,7 @@ from mteb_ext.analysis.comparing import Compared, compare_cells
 from mteb_ext.analysis.editions import measure_in, task_if_known
 from mteb_ext.analysis.folder import Folders, ResultsFolder
 from mteb_ext.analysis.gold import PairGold
+from mteb_ext.analysis.rows import TieRow, frame
 from mteb_ext.analysis.seen import SeenBy, seen_in
 from mteb_ext.analysis.summary import headlines, label_runs, over_models
 from mteb_ext.analysis.ties import ties_of
@@ -133,7 +134,7 @@ def page_data(
         parts.scatters,
         pd.DataFrame(parts.rescaled, columns=list(RESCALED_COLUMNS)),
         pd.DataFrame(parts.distribution, columns=list(DISTRIBUTION_COLUMNS)),
-        pd.DataFrame(parts.ties),
+        frame(parts.ties, TieRow),
         pd.DataFrame(parts.differing, columns=list(DIFFERING_COLUMNS)),
         parts.remarks,
         seen_in(folder),
@@ -202,7 +203,7 @@ class _FromPredictions:
     scatters: list[Scatter] = field(default_factory=list)
     rescaled: list[tuple[Any, ...]] = field(default_factory=list)
     distribution: list[tuple[Any, ...]] = field(default_factory=list)
-    ties: list[dict[str, Any]] = field(default_factory=list)
+    ties: list[TieRow] = field(default_factory=list)
     differing: list[tuple[Any, ...]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
