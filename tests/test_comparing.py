@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 
 import mteb
@@ -20,13 +20,16 @@ from mteb_ext import load_dataset
 from mteb_ext.analysis.beside import published_beside
 from mteb_ext.analysis.comparing import compare_runs
 from mteb_ext.analysis.ranking import in_benchmark_order, rank_runs, task_ranks
+from mteb_ext.analysis.rows import TieRow
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError, UndefinedMetricError
 from mteb_ext.metrics.comparison import compare_means_of
 from mteb_ext.metrics.significance import holm
-from mteb_ext.tables.compare import FORMATS, comparison_tables, items_to_csv
+from mteb_ext.tables.compare import brief_tables, comparison_tables
+from mteb_ext.tables.comparison_forms import FORMATS, items_to_csv
 from mteb_ext.tables.table import plain_lines
 from mteb_ext.tables.text import p_value
+from mteb_ext.tables.ties import brief_ties_table
 
 MODELS = {"test/good": 0.1, "test/fair": 0.6, "test/bad": 3.0}  # noise beside the gold
 TRACKS = ("1-ar-ar", "2-ar-en", "3-es-es", "4a-es-en", "4b-es-en", "5-en-en")
@@ -235,7 +238,7 @@ def test_some_subsets_are_whole_without_the_others(predictions, capsys):
     assert set(scores["subset"]) == {"5-en-en"}
     assert scores["whole"].all()
     assert set(scores["all_subsets"]) == {6}
-    assert main(["compare", str(predictions)]) == 0
+    assert main(["compare", str(predictions), "--all"]) == 0
     shown = capsys.readouterr().out.partition("Differences\n")[2]
     assert sum("5-en-en" in line for line in shown.splitlines()) == 3
 
@@ -333,7 +336,7 @@ def test_a_search_says_how_deep_its_predictions_are(stock, tmp_path):
 
 @pytest.mark.slow
 def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
-    assert main(["compare", str(predictions)]) == 0
+    assert main(["compare", str(predictions), "--all"]) == 0
     shown = capsys.readouterr().out
     compared = compare_runs([predictions])
     tables = ["\n".join(plain_lines(table)) for table in comparison_tables(compared)]
@@ -360,6 +363,46 @@ def test_a_terminal_shows_what_the_frames_hold(predictions, capsys):
     assert "18 more on single subsets" in shown
     assert "step-down" in shown
     assert "WikiQA.sample sample (sample)" in shown
+
+
+def test_a_terminal_shows_the_models_by_tasks_in_brief(predictions, capsys):
+    assert main(["compare", str(predictions)]) == 0
+    shown = capsys.readouterr().out
+    compared = compare_runs([predictions])
+    whole = compared.scores[compared.scores["whole"]]
+    for run, rows in whole.groupby("run"):
+        cells = "  +".join(rf"{row.value:.4f} {row.letters}" for row in rows.itertuples())
+        assert re.search(rf"^{run} +{cells} *$", shown, re.MULTILINE)
+    order = re.findall(r"^(test/\w+) +0\.", shown, re.MULTILINE)
+    assert order == list(compared.ranks["run"])
+    assert "step-down" in shown
+    assert "more differences: --all" in shown
+    assert "WikiQA.sample sample (sample)" in shown  # the edition, where it is not the paper's
+
+
+def test_the_differences_in_brief_are_the_bests_from_its_equals_and_the_next(predictions):
+    names = ["task", "split", "subset", "metric", "first", "second", "significant"]
+    rows = [
+        ("T", "test", "", "map", *of_pair)
+        for of_pair in (("a", "b", 0), ("a", "c", 1), ("a", "d", 0), ("a", "e", 1), ("b", "c", 1))
+    ]
+    values = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5}
+    frame = pd.DataFrame(rows, columns=names)
+    compared = compare_runs([predictions], ["WikiQA.sample"])
+    filled = pd.concat([compared.pairs.head(1)] * len(frame), ignore_index=True)
+    pairs = filled.assign(
+        **frame, first_value=frame["first"].map(values), second_value=frame["second"].map(values)
+    )
+    *_, table = brief_tables(replace(compared, pairs=pairs))
+    assert [row[1:3] for row in table.rows] == [("a", "b"), ("a", "c"), ("a", "d")]
+    assert table.notes[-1].endswith("2 more differences: --all.")
+
+
+def test_all_is_shown_beside_a_baseline(predictions, capsys):
+    assert main(["compare", str(predictions), "--baseline", "test/fair"]) == 0
+    shown = capsys.readouterr().out
+    assert "+ and -: significantly better and worse than test/fair." in shown
+    assert len(re.findall(r"^WikiQA.sample map .*test/fair", shown, re.MULTILINE)) == 2
 
 
 def test_names_in_csv_are_no_formulas(predictions):
@@ -640,10 +683,19 @@ def test_wrong_input_is_one_line_at_the_end(predictions, capsys, options, said):
 
 
 def test_ties_on_the_command_line(predictions, capsys):
-    assert main(["ties", str(predictions), "-t", "WikiQA.sample"]) == 0
+    assert main(["ties", str(predictions), "-t", "WikiQA.sample", "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     (line,) = [line for line in lines if re.search(r"test/good +map ", line)]
     assert line.split()[5:8] == ["0", "of", "10"]
+
+
+def test_ties_in_brief_are_the_main_scores_that_can_move(capsys):
+    columns = [field.name for field in fields(TieRow)]
+    row = TieRow("T", "test", "s", "org/a", "map", True, 9, 2, 0.5, 0.4, 0.6, 0.5, 0.2)
+    rows = [row, replace(row, run="org/b", width=0.00004), replace(row, metric="mrr", main=False)]
+    table = brief_ties_table(pd.DataFrame(map(astuple, rows), columns=columns))
+    assert [(shown[3], shown[4]) for shown in table.rows] == [("org/a", "map")]
+    assert table.notes[-1] == "1 of 2 main scores no order can move. Other metrics: --all."
 
 
 def test_published_numbers_stand_beside_scores_of_their_variant():

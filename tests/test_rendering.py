@@ -6,10 +6,11 @@ import io
 import math
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from mteb_ext.tables.table import Table, plain_lines, print_framed
-from mteb_ext.tables.text import interval, number, printable, spreadsheet_cell
+from mteb_ext.tables.text import interval, number, printable, shortened, spreadsheet_cell
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,34 @@ def test_no_terminal_is_too_narrow_for_a_whole_name(width):
     assert "a/[b]long[/b]-name  0.5" in shown
     assert "│" not in shown
     assert "…" not in shown
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [(30, "organisation/a-long-name"), (24, "organisation/a-long-name"), (11, "organ…-name")],
+)
+def test_a_long_name_loses_its_middle(width, expected):
+    assert shortened("organisation/a-long-name", width) == expected
+
+
+def test_a_wide_character_takes_two_columns():
+    assert shortened("試作試作試作", 7) == "試…試作"  # 2 + 1 + 4: no half character
+
+
+def test_a_narrow_terminal_shortens_the_widest_names_alone():
+    names = [f"organisation-of-ours/a-model-of-size-{size}" for size in (1, 2)]
+    table = Table("", ("model", "score"), [(name, "0.5") for name in names])
+    shown = framed(table, 38)
+    assert max(map(cell_len, shown.splitlines())) == 38
+    assert "organisation…del-of-size-1" in shown
+    assert "0.5" in shown
+
+
+def test_names_that_would_look_alike_are_whole():
+    table = Table(
+        "", ("model",), [(f"organisation/model-{size}-of-ours-and-more",) for size in "ab"]
+    )
+    assert "organisation/model-a-of-ours-and-more" in framed(table, 24)
 
 
 def test_escape_sequences_in_a_cell_do_not_reach_the_terminal():

@@ -41,6 +41,11 @@ def add_commands(commands: Commands) -> None:
         "--table", action="store_true", help="only models and tasks, as Markdown or LaTeX"
     )
     compare.add_argument(
+        "--all",
+        action="store_true",
+        help="every difference, ranks on each task, and published numbers",
+    )
+    compare.add_argument(
         "--items",
         type=Path,
         metavar="FILE.csv",
@@ -56,6 +61,9 @@ def add_commands(commands: Commands) -> None:
         "ties", help="show what the order of equal scores does to ranking metrics"
     )
     _add_selection(ties)
+    ties.add_argument(
+        "--all", action="store_true", help="every metric, also where no order can move it"
+    )
     ties.set_defaults(command=_ties)
 
 
@@ -75,7 +83,8 @@ def _compare(arguments: argparse.Namespace) -> None:
 
     check_folders(*arguments.folders)
     from mteb_ext.analysis.comparing import compare_runs
-    from mteb_ext.tables.compare import FORMATS, comparison_tables, items_to_csv, to_markdown
+    from mteb_ext.tables.compare import brief_tables, comparison_tables
+    from mteb_ext.tables.comparison_forms import FORMATS, items_to_csv, to_markdown
 
     output = arguments.output
     form = arguments.format or (output and _FORMATS.get(output.suffix))
@@ -105,7 +114,8 @@ def _compare(arguments: argparse.Namespace) -> None:
     elif form:
         print_text(FORMATS[form](compared), output)
     else:
-        print_tables(comparison_tables(compared), output)
+        tables = comparison_tables if arguments.all or output else brief_tables
+        print_tables(tables(compared), output)
 
 
 def _ties(arguments: argparse.Namespace) -> None:
@@ -113,6 +123,7 @@ def _ties(arguments: argparse.Namespace) -> None:
 
     check_folders(*arguments.folders)
     from mteb_ext.analysis.ties import tie_ranges
-    from mteb_ext.tables.ties import ties_table
+    from mteb_ext.tables.ties import brief_ties_table, ties_table
 
-    print_tables([ties_table(tie_ranges(arguments.folders, arguments.tasks))])
+    table = ties_table if arguments.all else brief_ties_table
+    print_tables([table(tie_ranges(arguments.folders, arguments.tasks))])

@@ -1,18 +1,12 @@
-"""What ``mteb-ext compare`` shows: on a terminal, and in the forms that people publish.
-
-Every form shows the same frames, those of :class:`mteb_ext.analysis.comparing.Compared`.
-"""
+"""What ``mteb-ext compare`` shows on a terminal: in brief, or all of it."""
 
 from __future__ import annotations
 
-import html
-import json
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from mteb_ext.analysis.editions import PAPERS
 from mteb_ext.metrics.comparison import SPARSE as _SPARSE
 from mteb_ext.tables.table import Table
 from mteb_ext.tables.text import (
@@ -20,8 +14,6 @@ from mteb_ext.tables.text import (
     metric_name,
     number,
     p_value,
-    printable,
-    spreadsheet_cell,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +23,7 @@ if TYPE_CHECKING:
 
 _BEST_PUBLISHED = 3  # of each test set
 _LETTERED = 15  # models, up to which letters can be read
+_SETS_IN_A_ROW = 4  # of a table that fits 100 columns
 
 
 def comparison_tables(compared: Compared) -> Iterator[Table]:
@@ -48,6 +41,74 @@ def comparison_tables(compared: Compared) -> Iterator[Table]:
     published = compared.published.merge(sets.drop_duplicates(), on=list(sets))
     if len(published):
         yield _published_table(published)
+
+
+def brief_tables(compared: Compared) -> Iterator[Table]:
+    """The tables for a terminal, in brief: models by tasks, ranks, and what the best is sure of."""
+    if len(compared.groups):
+        yield _groups_table(compared.groups)
+    whole = compared.pairs[compared.pairs["whole"]]
+    has_baseline = (compared.scores["beside_baseline"] != "").any()
+    shown = whole if has_baseline else _of_the_best(whole)
+    n_more = len(compared.pairs) - len(shown)
+    sparse = [SPARSE] if shown["sparse"].any() else []
+    more = f" {n_more} more differences: --all." if n_more else ""
+    *parts, last = _matrix_tables(compared)
+    yield from parts
+    yield replace(last, notes=_brief_notes(compared))
+    if len(compared.ranks) and int(compared.ranks["tasks"].iloc[0]) > 1:
+        yield ranks_table(compared.ranks)
+    yield _brief_pairs_table(shown, [*sparse, f"p is corrected, as the letters are.{more}"])
+
+
+def _of_the_best(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Of each test set, the best model beside all that may be as good and the next that is not."""
+    import pandas as pd
+
+    kept = []
+    for _, of_set in pairs.groupby(["task", "split", "subset", "metric"], sort=False):
+        best = of_set.loc[of_set["first_value"].idxmax(), "first"]
+        beside = of_set[of_set["first"] == best].sort_values("second_value", ascending=False)
+        worse = beside["significant"].astype(bool)
+        kept.append(beside[~worse | (worse.cumsum() == 1)])
+    return pd.concat(kept)
+
+
+def _brief_notes(compared: Compared) -> list[str]:
+    """The caption without the editions of the data where they are the papers'."""
+    others = (compared.scores["edition"] != PAPERS).any()
+    if others:
+        return caption(compared, bold=False)
+    return [*_tests_and_marks(compared, bold=False), *compared.remarks]
+
+
+def _matrix_tables(compared: Compared) -> Iterator[Table]:
+    """Models by test sets, the best over all first, in as many tables as a page is wide."""
+    header, rows = matrix(compared.scores, _PLAIN)
+    if len(compared.ranks):
+        place = {run: at for at, run in enumerate(compared.ranks["run"])}
+        rows.sort(key=lambda row: place.get(row[0], len(place)))
+    for start in range(0, len(header), _SETS_IN_A_ROW):
+        part = slice(start, start + _SETS_IN_A_ROW)
+        metrics = ("", *(metric for _, metric in header[part]))
+        yield Table(
+            "" if start else "Scores",
+            ("model", *(task for task, _ in header[part])),
+            [metrics, *((run, *cells[part]) for run, cells in rows)],
+        )
+
+
+def _brief_pairs_table(pairs: pd.DataFrame, notes: Sequence[str]) -> Table:
+    rows = [
+        (
+            *(f"{_task(row.task, row.split)} {_set(row)[-1]}", row.first, row.second),
+            *(f"{row.difference:+.4f}", interval(row.low, row.high) + ("*" if row.sparse else "")),
+            p_value(row.p_adjusted),
+        )
+        for row in _rows(pairs)
+    ]
+    columns = ("task", "first", "second", "difference", "interval", "p")
+    return Table("Differences", columns, rows, notes)
 
 
 RESOLVABLE = (
@@ -93,6 +154,13 @@ def _ends(low: int, high: int) -> str:
 
 def caption(compared: Compared, *, bold: bool) -> list[str]:
     """What a table of scores must say: tests, correction, level, marks and editions of the data."""
+    data = dict.fromkeys(
+        f"{row.task} {row.edition} ({row.dataset_revision[:19]})" for row in _rows(compared.scores)
+    )
+    return [*_tests_and_marks(compared, bold=bold), f"Data: {'; '.join(data)}.", *compared.remarks]
+
+
+def _tests_and_marks(compared: Compared, *, bold: bool) -> list[str]:
     pairs, scores = compared.pairs, compared.scores
     whole = pairs[pairs["whole"]]
     metrics: dict[str, dict[str, None]] = {}
@@ -111,22 +179,21 @@ def caption(compared: Compared, *, bold: bool) -> list[str]:
         baseline = scores.loc[scores["beside_baseline"] == "baseline", "run"].iloc[0]
         marks = f"+ and -: significantly better and worse than {baseline}."
         family = f"all models beside {baseline}"
-    data = dict.fromkeys(
-        f"{row.task} {row.edition} ({row.dataset_revision[:19]})" for row in _rows(scores)
-    )
     apart = whole.groupby(["task", "split", "subset"])["metric"].nunique().max() > 1
     return [
         f"Tests: {tests}. Two-sided, at the {100 * compared.level:g}% level, corrected on each "
         f"test set for {family} "
         f"(step-down resampling){', each metric by itself' if apart else ''}.",
         marks,
-        f"Data: {'; '.join(data)}.",
-        *compared.remarks,
     ]
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[Any]:
     yield from frame.itertuples(index=False)
+
+
+def _task(task: str, split: str) -> str:
+    return task if split == "test" else f"{task} {split}"
 
 
 def _set(row: Any) -> tuple[str, ...]:  # noqa: ANN401 - a row
@@ -236,7 +303,7 @@ def _published_table(published: pd.DataFrame) -> Table:
 
 
 @dataclass(frozen=True)
-class _Markup:
+class Markup:
     """How one language writes the parts of a table."""
 
     text: Callable[[str], str]
@@ -245,8 +312,8 @@ class _Markup:
     value: Callable[[str], str] = str
 
 
-def _matrix(
-    scores: pd.DataFrame, markup: _Markup
+def matrix(
+    scores: pd.DataFrame, markup: Markup
 ) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
     """The whole scores, a row a model and a column a test set.
 
@@ -264,8 +331,7 @@ def _matrix(
         cell = markup.bold(value) if row.best else value
         cells.setdefault(row.run, {})[_set(row)] = cell + (markup.superscript(mark) if mark else "")
     header = [
-        (markup.text(task if split == "test" else f"{task} {split}"), markup.text(metric))
-        for task, split, _, metric in sets
+        (markup.text(_task(task, split)), markup.text(metric)) for task, split, _, metric in sets
     ]
     rows = [
         (markup.text(run), [by_set.get(name, "") for name in sets]) for run, by_set in cells.items()
@@ -273,50 +339,7 @@ def _matrix(
     return header, rows
 
 
-def to_latex(compared: Compared) -> str:
-    """A table for booktabs, with the caption that it needs."""
-    header, rows = _matrix(compared.scores, _LATEX)
-    lines = [
-        "% needs \\usepackage{booktabs}, and LuaLaTeX or XeLaTeX for names beyond Latin letters",
-        "\\begin{table}",
-        "\\centering",
-        f"\\caption{{{_LATEX.text(' '.join(caption(compared, bold=True)))}}}",
-        "\\label{tab:comparison}",
-        f"\\begin{{tabular}}{{l{'l' * len(header)}}}",
-        "\\toprule",
-        " & ".join(["Model", *(task for task, _ in header)]) + " \\\\",
-        " & ".join(["", *(metric for _, metric in header)]) + " \\\\",
-        "\\midrule",
-        *(
-            " & ".join([model, *(cell or "--" for cell in cells)]) + " \\\\"
-            for model, cells in rows
-        ),
-        "\\bottomrule",
-        "\\end{tabular}",
-        "\\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def to_markdown(compared: Compared, *, table_only: bool = False) -> str:
-    """The scores, and the headlines' differences unless only the table is wanted."""
-    header, rows = _matrix(compared.scores, _MARKDOWN)
-    scores = [
-        ["model", *(f"{task} {metric}" for task, metric in header)],
-        *([model, *cells] for model, cells in rows),
-    ]
-    tables = [_markdown_table(scores)]
-    if table_only:
-        notes = [_MARKDOWN.text(line) for line in caption(compared, bold=True)]
-        return "\n\n".join([*tables, *notes]) + "\n"
-    for table in _further_tables(compared):
-        cells = [[_MARKDOWN.text(cell) for cell in row] for row in (table.columns, *table.rows)]
-        tables.append(_markdown_table(cells))
-    notes = [_MARKDOWN.text(line) for line in (*caption(compared, bold=True), RESOLVABLE, SPARSE)]
-    return "\n\n".join([*tables, *notes]) + "\n"
-
-
-def _further_tables(compared: Compared) -> Iterator[Table]:
+def further_tables(compared: Compared) -> Iterator[Table]:
     """The headlines' differences, and the runs where they are grouped by model."""
     if len(compared.ranks):
         yield ranks_table(compared.ranks)
@@ -325,128 +348,4 @@ def _further_tables(compared: Compared) -> Iterator[Table]:
         yield _groups_table(compared.groups)
 
 
-def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], f"|{' --- |' * len(rows[0])}", *lines[1:]])
-
-
-def to_html(compared: Compared) -> str:
-    """A page without style or script: the scores and the headlines' differences."""
-    header, rows = _matrix(compared.scores, _HTML)
-    scores = [
-        ["model", *(f"{task}<br>{metric}" for task, metric in header)],
-        *([model, *cells] for model, cells in rows),
-    ]
-    further = [
-        _html_table(
-            table.title,
-            [[_HTML.text(cell) for cell in row] for row in (table.columns, *table.rows)],
-        )
-        for table in _further_tables(compared)
-    ]
-    lines = [
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Comparison</title>',
-        _html_table("Scores", scores),
-        *further,
-        *(
-            f"<p>{_HTML.text(line)}</p>"
-            for line in (*caption(compared, bold=True), RESOLVABLE, SPARSE)
-        ),
-    ]
-    return "\n".join(lines) + "\n</html>\n"
-
-
-def _html_table(title: str, rows: Sequence[Sequence[str]]) -> str:
-    header, *body = rows
-    lines = [f"<table>\n<caption>{title}</caption>", f"<tr>{_html_cells(header, 'th')}</tr>"]
-    lines += [f"<tr>{_html_cells(row, 'td')}</tr>" for row in body]
-    return "\n".join([*lines, "</table>"])
-
-
-def _html_cells(cells: Sequence[str], tag: str) -> str:
-    return "".join(f"<{tag}>{cell}</{tag}>" for cell in cells)
-
-
-def to_csv(compared: Compared) -> str:
-    """Every difference, with all digits: the frame of pairs."""
-    return _csv(compared.pairs)
-
-
-def items_to_csv(compared: Compared) -> str:
-    """Every difference, item by item, with all digits."""
-    parts = (_csv(part, header=i == 0) for i, part in enumerate(compared.item_differences()))
-    return "".join(parts)
-
-
-def _csv(frame: pd.DataFrame, *, header: bool = True) -> str:
-    cells = frame.copy()
-    for name in cells.select_dtypes(exclude="number"):
-        of_text = {v: spreadsheet_cell(v) for v in cells[name].unique() if isinstance(v, str)}
-        cells[name] = [of_text.get(v, v) for v in cells[name]]
-    return str(cells.to_csv(index=False, header=header))
-
-
-def to_json(compared: Compared) -> str:
-    """All frames with all digits, a list of rows each."""
-    frames = {
-        name: [_row(row) for row in frame.astype(object).to_dict("records")]
-        for name, frame in (
-            ("scores", compared.scores),
-            ("pairs", compared.pairs),
-            ("published", compared.published),
-            ("groups", compared.groups),
-            ("ranks", compared.ranks),
-            ("records", compared.records),
-        )
-    }
-    return json.dumps({**frames, "remarks": list(compared.remarks)}, indent=1) + "\n"
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else _printable(value)
-        for name, value in row.items()
-    }
-
-
-def _printable(value: Any) -> Any:  # noqa: ANN401 - a cell
-    return printable(value) if isinstance(value, str) else value
-
-
-def _minus(text: str) -> str:
-    return text.replace("-", "$-$")  # a hyphen is no minus sign
-
-
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-}
-_LATEX = _Markup(
-    text=lambda text: "".join(_TEX.get(char, char) for char in printable(text)),
-    bold="\\textbf{{{}}}".format,
-    superscript=lambda mark: f"\\textsuperscript{{{_minus(mark)}}}",
-    value=_minus,
-)
-_MARKDOWN = _Markup(
-    text=lambda text: re.sub(
-        r"([\\`*_\[\]|~])", r"\\\1", html.escape(printable(text), quote=False)
-    ),
-    bold="**{}**".format,
-    superscript="<sup>{}</sup>".format,
-)
-_HTML = _Markup(
-    text=lambda text: html.escape(printable(text)),
-    bold="<strong>{}</strong>".format,
-    superscript="<sup>{}</sup>".format,
-)
-
-FORMATS: Mapping[str, Callable[[Compared], str]] = {
-    "markdown": to_markdown,
-    "latex": to_latex,
-    "csv": to_csv,
-    "json": to_json,
-    "html": to_html,
-}
-"""How a comparison is written, by the format's name."""
+_PLAIN = Markup(text=str, bold=str, superscript=" {}".format)

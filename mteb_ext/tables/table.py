@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from mteb_ext.tables.text import printable
+from mteb_ext.tables.text import printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
+
+_NARROWEST = 16  # columns to which a name is shortened
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,38 @@ def plain_lines(table: Table) -> Iterator[str]:
 
 
 def print_framed(table: Table, console: Console) -> None:
-    """Print the table with a frame, or without one where the terminal is too narrow for it.
+    """Print the table with a frame, its longest names shortened where the terminal is narrow.
 
-    A frame that does not fit would cut names, and they would not be names any more.
+    Without a frame where not even that makes it fit: cut names would not be names any more.
     """
+    from rich.text import Text
+
+    unlimited = console.options.update(max_width=sys.maxsize)
+    framed = _framed(table)
+    if (excess := console.measure(framed, options=unlimited).maximum - console.width) > 0:
+        framed = _framed(narrowed(table, excess))
+    if console.measure(framed, options=unlimited).maximum <= console.width:
+        console.print(framed)
+        for note in table.notes:
+            console.print(Text(printable(note)))
+    else:
+        for line in plain_lines(table):
+            console.print(Text(line), soft_wrap=True)
+
+
+def narrowed(table: Table, excess: int) -> Table:
+    """The table, narrower by so many columns where that leaves different cells different."""
+    rows = [[printable(cell) for cell in row] for row in table.rows]
+    widths = [max(map(cell_len, column)) for column in zip(table.columns, *rows, strict=True)]
+    for _ in range(excess):
+        widest = widths.index(max(widths))
+        widths[widest] = max(widths[widest] - 1, _NARROWEST)
+    cut = [tuple(map(shortened, row, widths)) for row in rows]
+    alike = len({*chain(*cut)}) < len({*chain(*rows)})
+    return table if alike else replace(table, rows=cut)
+
+
+def _framed(table: Table) -> RichTable:
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -60,11 +92,4 @@ def print_framed(table: Table, console: Console) -> None:
         framed.add_column(Text(printable(column)), no_wrap=True)
     for row in table.rows:
         framed.add_row(*(Text(printable(cell)) for cell in row))
-    unlimited = console.options.update(max_width=sys.maxsize)
-    if console.measure(framed, options=unlimited).maximum <= console.width:
-        console.print(framed)
-        for note in table.notes:
-            console.print(Text(printable(note)))
-    else:
-        for line in plain_lines(table):
-            console.print(Text(line), soft_wrap=True)
+    return framed

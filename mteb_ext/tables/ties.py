@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mteb_ext.tables.table import Table
@@ -9,6 +10,18 @@ from mteb_ext.tables.text import number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_SHOWN = 0.00005  # the smallest width that four decimals show
+
+
+def brief_ties_table(ranges: pd.DataFrame) -> Table:
+    """The main scores that the order of equal scores can move."""
+    moved = ranges[ranges["main"].astype(bool) & (ranges["width"] >= _SHOWN)]
+    table = ties_table(moved)
+    n_main = int(ranges["main"].sum())
+    rest = f"{n_main - len(moved)} of {n_main} main scores no order can move. Other metrics: --all."
+    return replace(table, notes=[*table.notes, rest])
 
 
 def ties_table(ranges: pd.DataFrame) -> Table:

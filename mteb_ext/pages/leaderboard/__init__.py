@@ -20,7 +20,8 @@ from mteb_ext.pages.html import asset, macros, render
 from mteb_ext.pages.leaderboard.data import SAMPLES, Leaderboard, Ranking
 from mteb_ext.papers import PAPERS as CITED
 from mteb_ext.published import variants_of
-from mteb_ext.tables.compare import comparison_tables, ranks_table, to_csv, to_json
+from mteb_ext.tables.compare import comparison_tables, ranks_table
+from mteb_ext.tables.comparison_forms import to_csv, to_json
 from mteb_ext.tables.text import printable, spreadsheet_cell
 
 if TYPE_CHECKING:
