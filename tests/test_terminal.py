@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from stock_tasks import write_predictions
 from test_results import WIKIQA, write_result
 
-from mteb_ext.cli import main
+from mteb_ext.cli import command_parser, main
 from mteb_ext.cli.results_line import print_results_line
 
 COSINE, COUNT = "mteb-ext/token-cosine", "mteb-ext/word-count"
@@ -103,3 +104,36 @@ def test_results_without_predictions_say_what_to_do(tmp_path, capsys):
 def test_a_folder_without_anything_says_what_to_do(tmp_path, capsys):
     assert main(["compare", str(tmp_path)]) == 1
     assert f"mteb-ext run -m MODEL -t TASK --output-folder {tmp_path}" in capsys.readouterr().err
+
+
+def commands():
+    parser = command_parser()
+    [found] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    return found.choices
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_option_says_what_it_does_and_its_default(name):
+    for action in commands()[name]._actions:
+        assert action.help, action.dest
+    shown = commands()[name].format_help()
+    for action in commands()[name]._actions:
+        if action.option_strings and action.default not in (
+            None,
+            False,
+            True,
+            [],
+            {},
+            "==SUPPRESS==",
+        ):
+            assert f"(default: {action.default})" in " ".join(shown.split()), action.dest
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_two_examples_that_parse(name):
+    lines = commands()[name].epilog.splitlines()[1:]
+    assert len(lines) == 2
+    for line in lines:
+        words = shlex.split(line.partition("|")[0])
+        assert words[:2] == ["mteb-ext", name]
+        command_parser().parse_args(words[1:])

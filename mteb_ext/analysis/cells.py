@@ -53,6 +53,12 @@ class Cell:
     _lists: dict[str, RankedLists] = field(default_factory=dict, repr=False)
 
     @property
+    def data(self) -> Any:  # noqa: ANN401 - what a task of mteb holds
+        """The task's rows of this subset."""
+        dataset: Any = self.task.dataset
+        return dataset.get(self.subset, dataset)[self.split]
+
+    @property
     def main(self) -> Measure:
         """The measure of the task's main score."""
         return self.measure(str(self.task.metadata.main_score))
@@ -76,9 +82,10 @@ class Cell:
             DataError: If a file does not fit the gold.
             ProtocolError: If the predictions allow no such measure.
         """
-        return np.array([self._scores(run, measure) for run in self.files])
+        return np.array([self.scores_of(run, measure) for run in self.files])
 
-    def _scores(self, run: str, measure: Measure) -> NDArray[np.float64]:
+    def scores_of(self, run: str, measure: Measure) -> NDArray[np.float64]:
+        """One run's row of :meth:`scores`."""
         with self.named(run):
             if isinstance(self.gold, PairGold):
                 return self.gold.similarities(self._predicted(run), measure)
@@ -102,7 +109,7 @@ class Cell:
         faults = {}
         for run in runs:
             try:
-                self._scores(run, self.main)
+                self.scores_of(run, self.main)
             except MtebExtError as error:
                 faults[run] = str(error)
         return faults
@@ -114,18 +121,32 @@ class Cell:
         place in this subset.
         """
         names = self.ids(measure)
-        dataset: Any = self.task.dataset
-        data = dataset.get(self.subset, dataset)[self.split]
         if isinstance(self.task, AbsTaskSTS):
-            columns = [data[name][:] for name in self.task.column_names]
-            pairs = zip(*columns, strict=True)
-            texts = [" | ".join(sorted(map(_normal, pair))) for pair in pairs]
+            texts = [" | ".join(sorted(map(_normal, pair))) for pair in self.pair_texts()]
             return [texts[int(name)] for name in names]
-        queries = data.get("queries")
-        if queries is None:
+        if not (by_id := self.query_texts()):
             return [f"{self.task.metadata.name} {self.subset} {name}" for name in names]
-        by_id = dict(zip(queries["id"][:], map(str, queries["text"][:]), strict=True))
         return [_normal(by_id[name]) for name in names]
+
+    def pair_texts(self) -> list[tuple[str, str]]:
+        """Both texts of every pair of a task of pairs."""
+        assert isinstance(self.task, AbsTaskSTS)
+        first, second = (map(str, self.data[name][:]) for name in self.task.column_names)
+        return list(zip(first, second, strict=True))
+
+    def query_texts(self) -> Mapping[str, str]:
+        """Each query's text by its id; empty where the data has none."""
+        return self._texts("queries")
+
+    def document_texts(self) -> Mapping[str, str]:
+        """Each document's text by its id; empty where the data has none."""
+        return self._texts("corpus")
+
+    def _texts(self, name: str) -> Mapping[str, str]:
+        rows = self.data.get(name)
+        return (
+            {} if rows is None else dict(zip(rows["id"][:], map(str, rows["text"][:]), strict=True))
+        )
 
     def ids(self, measure: Measure) -> list[str]:
         """The row number of each pair, or the id of each query, that a measure is over."""

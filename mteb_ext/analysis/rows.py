@@ -1,4 +1,4 @@
-"""The rows of comparisons, ranks and ties: a class a table, whose fields are its columns."""
+"""The rows of comparisons, ranks, ties and errors: a class a table, its columns the fields."""
 
 from __future__ import annotations
 
@@ -205,6 +205,109 @@ class TieRow:
     lead: float = math.nan
     beyond_interval: bool = False
     beyond_lead: bool = False
+
+
+@dataclass(frozen=True)
+class WrongPairRow:
+    """A pair that a run scores far from its gold.
+
+    Attributes:
+        run: The run.
+        task: The task.
+        split: The split.
+        subset: The subset.
+        id: The pair's row in the subset, from 0.
+        gold: Its gold score.
+        score: The run's score.
+        distance: By how many standard deviations the score is above the gold, each in its own units
+            (of ranks where the main score is Spearman's). The correlation is
+            1 - the mean of the squares / 2.
+        text: The pair's texts; empty where they are not asked for.
+    """
+
+    run: str
+    task: str
+    split: str
+    subset: str
+    id: str
+    gold: float
+    score: float
+    distance: float
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class WrongQueryRow:
+    """A query on which a run's main score is low.
+
+    Attributes:
+        run: The run.
+        task: The task.
+        split: The split.
+        subset: The subset.
+        id: The query.
+        metric: The task's main score.
+        value: Its value on the query.
+        first: The candidate that stands first; of equal ones one that is not relevant.
+        first_score: Its score.
+        right: The best-scored relevant candidate; empty where the run found none.
+        right_score: Its score.
+        right_rank: Its rank, from 1, with equal scores of irrelevant candidates before it.
+        text: The query's text; empty where texts are not asked for.
+        first_text: The first candidate's.
+        right_text: The relevant candidate's.
+    """
+
+    run: str
+    task: str
+    split: str
+    subset: str
+    id: str
+    metric: str
+    value: float
+    first: str
+    first_score: float
+    right: str
+    right_score: float
+    right_rank: int
+    text: str = ""
+    first_text: str = ""
+    right_text: str = ""
+
+
+@dataclass(frozen=True)
+class SliceRow:
+    """A run's main score on a part of a subset's items.
+
+    Attributes:
+        run: The run.
+        task: The task.
+        split: The split.
+        subset: The subset.
+        by: What the items are parted by.
+        part: The part.
+        n: How many pairs or queries it has.
+        metric: The task's main score.
+        value: Its value on the part. Nan for a correlation within a band of gold: the less gold
+            varies, the lower it is, whatever the run.
+        low: The lower end of its 95% interval.
+        high: The upper end.
+        shift: Pairs: the mean of their distances, above 0 where the run's scores are too high. Nan
+            for queries.
+    """
+
+    run: str
+    task: str
+    split: str
+    subset: str
+    by: str
+    part: str
+    n: int
+    metric: str
+    value: float
+    low: float
+    high: float
+    shift: float = math.nan
 
 
 _COUNTS = ("wins", "ties", "losses", "rank_low", "rank_high")

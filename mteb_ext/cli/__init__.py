@@ -9,7 +9,18 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from mteb_ext.cli import compare, leaderboard, leak, new, report, run, score, tasks, verify
+from mteb_ext.cli import (
+    compare,
+    errors,
+    leaderboard,
+    leak,
+    new,
+    report,
+    run,
+    score,
+    tasks,
+    verify,
+)
 from mteb_ext.cli.output import NAME, console, discard_output, print_error
 from mteb_ext.errors import MtebExtError
 
@@ -57,7 +68,7 @@ def command_parser() -> argparse.ArgumentParser:
         "--version", action=_Version, nargs=0, help="print the package's version and mteb's"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (tasks, run, score, verify, report, compare, leak, leaderboard, new):
+    for module in (tasks, run, score, verify, report, compare, errors, leak, leaderboard, new):
         module.add_commands(commands)
     return parser
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_tables, print_text, write_whole_file
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -17,8 +18,11 @@ _FORMATS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json", 
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
-    compare = commands.add_parser(
-        "compare", help="test the differences of models on tasks, from their prediction files"
+    compare = add_command(
+        commands,
+        "compare",
+        summary="test the differences of models on tasks, from their prediction files",
+        examples=["results", "results -t WikiQA --metric map mrr -o table.tex"],
     )
     _add_selection(compare)
     compare.add_argument(
@@ -31,9 +35,7 @@ def add_commands(commands: Commands) -> None:
     compare.add_argument(
         "--group", action="store_true", help="one run for all runs of a model: dev's choice"
     )
-    compare.add_argument(
-        "--level", type=float, default=0.05, help="the level of significance (0.05)"
-    )
+    compare.add_argument("--level", type=float, default=0.05, help="the level of significance")
     compare.add_argument(
         "--margin", type=float, help="test also whether models differ by less than this"
     )
@@ -57,8 +59,11 @@ def add_commands(commands: Commands) -> None:
     compare.add_argument("-o", "--output", type=Path, metavar="FILE", help="write it there")
     compare.set_defaults(command=_compare)
 
-    ties = commands.add_parser(
-        "ties", help="show what the order of equal scores does to ranking metrics"
+    ties = add_command(
+        commands,
+        "ties",
+        summary="show what the order of equal scores does to ranking metrics",
+        examples=["results", "results -t WikiQA --all"],
     )
     _add_selection(ties)
     ties.add_argument(
@@ -75,7 +80,9 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="what --prediction-folder was given, or a folder above",
     )
-    parser.add_argument("-t", "--tasks", nargs="+", default=[], metavar="TASK")
+    parser.add_argument(
+        *("-t", "--tasks"), nargs="+", default=[], metavar="TASK", help="all if left out"
+    )
 
 
 def _compare(arguments: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_line
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.errors import DataError
 from mteb_ext.pages.site_folder import check_place, write_site
 
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    leaderboard = commands.add_parser(
-        "leaderboard", help="write a static site of the results in folders, verified"
+    leaderboard = add_command(
+        commands,
+        "leaderboard",
+        summary="write a static site of the results in folders, verified",
+        examples=["results -o site", "ours theirs -o site"],
     )
     leaderboard.add_argument(
         "folders",
@@ -27,7 +31,12 @@ def add_commands(commands: Commands) -> None:
         help="what --output-folder and --prediction-folder were given, or folders above",
     )
     leaderboard.add_argument(
-        "-o", "--output", type=Path, default=Path("site"), metavar="FOLDER", help="the site's"
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("site"),
+        metavar="FOLDER",
+        help="where the site goes",
     )
     leaderboard.set_defaults(command=_leaderboard)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_line, print_tables
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    leak = commands.add_parser(
+    leak = add_command(
+        commands,
         "leak",
-        help="look the test texts of tasks up in training data",
-        description="Look the test texts of tasks up in training data, which is read as a stream. "
-        "Nothing is uploaded, and no text is shown without --show; docs/LEAKS.md says what counts.",
+        summary="look the test texts of tasks up in training data",
+        details="Training data is read as a stream. Nothing is uploaded, and no text is shown "
+        "without --show; docs/LEAKS.md says what counts.",
+        examples=["corpus.jsonl -t WikiQA", "train.parquet -b TANDA-AS2 --results results"],
     )
     leak.add_argument(
         "training",
@@ -32,8 +35,22 @@ def add_commands(commands: Commands) -> None:
         metavar="TRAINING",
         help="files and folders: .txt, .jsonl, .csv, .tsv (also .gz, .zst), .parquet, .arrow",
     )
-    leak.add_argument("-t", "--tasks", nargs="+", action="extend", default=[], metavar="TASK")
-    leak.add_argument("-b", "--benchmarks", nargs="+", action="extend", default=[], metavar="NAME")
+    leak.add_argument(
+        *("-t", "--tasks"),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TASK",
+        help="whose test texts are looked up",
+    )
+    leak.add_argument(
+        *("-b", "--benchmarks"),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="those of all tasks of these benchmarks",
+    )
     leak.add_argument(
         "--columns",
         nargs="+",

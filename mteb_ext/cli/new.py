@@ -11,6 +11,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_line
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.errors import MtebExtError
 
 if TYPE_CHECKING:
@@ -19,10 +20,23 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    new = commands.add_parser("new", help="write a task file of your own, its sample and its test")
+    new = add_command(
+        commands,
+        "new",
+        summary="write a task file of your own, its sample and its test",
+        examples=["CookingSTS --kind sts", "CookingQA --kind ranking -o my-tasks"],
+    )
     new.add_argument("name", metavar="NAME", help="the task's name, for example CookingSTS")
-    new.add_argument("--kind", required=True, choices=("sts", "ranking"))
-    new.add_argument("-o", "--output-folder", type=Path, default=Path(), metavar="FOLDER")
+    new.add_argument(
+        "--kind", required=True, choices=("sts", "ranking"), help="pairs, or candidate lists"
+    )
+    new.add_argument(
+        *("-o", "--output-folder"),
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="where the files go",
+    )
     new.set_defaults(command=_new)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import NAME, print_tables, print_text
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    report = commands.add_parser("report", help="print the results in folders, headline by task")
+    report = add_command(
+        commands,
+        "report",
+        summary="print the results in folders, headline by task",
+        examples=["results --published", "results -o report.html"],
+    )
     report.add_argument(
         "folders",
         type=Path,

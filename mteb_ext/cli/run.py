@@ -7,19 +7,19 @@ import importlib.util
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mteb_ext.cli.output import print_error, print_line, write_file
+from mteb_ext.cli.parsing import Commands, add_command, positive
 from mteb_ext.cli.results_line import print_results_line
 from mteb_ext.errors import RunError
 from mteb_ext.running.folders import KINDS
 from mteb_ext.running.plan import STRATEGIES, Cell, Options, Plan, shard, units
 
 if TYPE_CHECKING:
-    from mteb_ext.cli.parsing import Commands
     from mteb_ext.running.models import ModelSpec
     from mteb_ext.running.store import Store
     from mteb_ext.running.worker import Event, Job
@@ -29,11 +29,16 @@ T = TypeVar("T")
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    run = commands.add_parser(
+    run = add_command(
+        commands,
         "run",
-        help="evaluate models, by name or from folders, on tasks",
-        description="Evaluate every model on every task. What is finished is not run again: after "
-        "a run that was stopped, in whatever way, the same command goes on where it was.",
+        summary="evaluate models, by name or from folders, on tasks",
+        details="What is finished is not run again: after a run that was stopped, in whatever "
+        "way, the same command goes on where it was.",
+        examples=[
+            "-m sentence-transformers/all-MiniLM-L6-v2 -t JACSTS WikiQA",
+            "-m checkpoints/run1 checkpoints/run2 -b mteb-ext --jobs 2",
+        ],
     )
     _add_plan_options(run)
     _add_model_options(run)
@@ -52,12 +57,41 @@ def _add_plan_options(run: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="folders, and names that mteb or the Hugging Face hub knows",
     )
-    what.add_argument("-t", "--tasks", nargs="+", action="extend", default=[], metavar="TASK")
-    what.add_argument("-b", "--benchmarks", nargs="+", action="extend", default=[], metavar="NAME")
-    what.add_argument("--eval-splits", nargs="+", default=[], metavar="SPLIT")
-    what.add_argument("--eval-subsets", nargs="+", default=[], metavar="SUBSET")
-    what.add_argument("--batch-size", type=_positive(int), default=32)
-    what.add_argument("--overwrite-strategy", choices=STRATEGIES, default=STRATEGIES[0])
+    what.add_argument(
+        *("-t", "--tasks"),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TASK",
+        help="tasks of this package or of mteb",
+    )
+    what.add_argument(
+        *("-b", "--benchmarks"),
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="all tasks of these benchmarks",
+    )
+    what.add_argument(
+        *("--eval-splits",),
+        nargs="+",
+        default=[],
+        metavar="SPLIT",
+        help="each task's own if left out",
+    )
+    what.add_argument(
+        *("--eval-subsets",), nargs="+", default=[], metavar="SUBSET", help="all if left out"
+    )
+    what.add_argument(
+        "--batch-size", type=positive(int), default=32, help="texts in a batch at most"
+    )
+    what.add_argument(
+        "--overwrite-strategy",
+        choices=STRATEGIES,
+        default=STRATEGIES[0],
+        help="what is run again, as in mteb",
+    )
     what.add_argument(
         "--no-predictions",
         dest="predictions",
@@ -71,7 +105,9 @@ def _add_plan_options(run: argparse.ArgumentParser) -> None:
         "--save-plan", type=Path, metavar="FILE", help="write such a file, and run nothing"
     )
     what.add_argument("--dry-run", action="store_true", help="show the cells, and run nothing")
-    what.add_argument("--output-folder", type=Path, default=Path("results"))
+    what.add_argument(
+        "--output-folder", type=Path, default=Path("results"), help="where results go"
+    )
     what.add_argument(
         "--prediction-folder",
         type=Path,
@@ -91,7 +127,9 @@ def _add_model_options(run: argparse.ArgumentParser) -> None:
         help="short for --kind cross-encoder",
     )
     how.add_argument("--name", help="name of a folder's results; made from its path if left out")
-    how.add_argument("--model-revision", metavar="REVISION")
+    how.add_argument(
+        "--model-revision", metavar="REVISION", help="a commit of the hub's; mteb's if left out"
+    )
     how.add_argument(
         "--trust-remote-code", action="store_true", help="run code that comes with the model"
     )
@@ -119,7 +157,7 @@ def _add_model_options(run: argparse.ArgumentParser) -> None:
 def _add_engine_options(run: argparse.ArgumentParser) -> None:
     where = run.add_argument_group("where it is run: in this process, if nothing is said")
     engine = where.add_mutually_exclusive_group()
-    engine.add_argument("--jobs", type=_positive(int), metavar="N", help="in N processes")
+    engine.add_argument("--jobs", type=positive(int), metavar="N", help="in N processes")
     engine.add_argument(
         "--ray",
         nargs="?",
@@ -140,20 +178,9 @@ def _add_engine_options(run: argparse.ArgumentParser) -> None:
         help="only the I-th of N parts, which are disjoint and of about the same cost",
     )
     where.add_argument(
-        "--num-cpus", type=_positive(float), default=1, help="CPUs of a job, with --ray"
+        "--num-cpus", type=positive(float), default=1, help="CPUs of a job, with --ray"
     )
     where.add_argument("--num-gpus", type=float, default=0, help="GPUs of a job, with --ray")
-
-
-def _positive(kind: Callable[[str], T]) -> Callable[[str], T]:
-    def parse(text: str) -> T:
-        value = kind(text)
-        if not value > 0:  # type: ignore[operator]
-            raise argparse.ArgumentTypeError(f"{text} is not above 0")
-        return value
-
-    parse.__name__ = f"positive {kind.__name__}"
-    return parse
 
 
 def _shard(text: str) -> tuple[int, int]:

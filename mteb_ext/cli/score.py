@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_error, print_line
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.cli.results_line import print_results_line
 from mteb_ext.errors import DataError
 
@@ -17,14 +18,19 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "score",
-        help="score the outputs of any system: a TREC run, one score a line, a table, ...",
-        description="Score outputs that were made elsewhere by a task's protocol. No model is run. "
+        summary="score the outputs of any system: a TREC run, one score a line, a table, ...",
+        details="Outputs that were made elsewhere, by a task's protocol. No model is run. "
         "docs/OUTPUTS.md has the formats.",
+        examples=[
+            "my.run -t WikiQA --name my-org/my-system",
+            "scores.txt -t JACSTS --name my-org/my-system --format scores",
+        ],
     )
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help="files of scores")
-    parser.add_argument("-t", "--task", required=True)
+    parser.add_argument("-t", "--task", required=True, help="the task")
     parser.add_argument("--name", metavar="ORG/SYSTEM", help="whose outputs they are")
     parser.add_argument("--revision", help="their revision; of their sha256 if left out")
     parser.add_argument("--split", help="the task's own if left out")
@@ -48,7 +54,9 @@ def add_commands(commands: Commands) -> None:
         action="store_true",
         help="score the outputs that authors of published systems released",
     )
-    parser.add_argument("--output-folder", type=Path, default=Path("results"))
+    parser.add_argument(
+        "--output-folder", type=Path, default=Path("results"), help="where results go"
+    )
     parser.set_defaults(command=_score)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mteb_ext.cli.output import print_line, print_tables
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.errors import MtebExtError
 
 if TYPE_CHECKING:
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the commands to the parser."""
-    tasks = commands.add_parser("tasks", help="list the tasks, their headline and their data")
+    tasks = add_command(
+        commands,
+        "tasks",
+        summary="list the tasks, their headline and their data",
+        examples=["", "| grep Pearson"],
+    )
     tasks.set_defaults(command=_list_tasks)
 
-    fetch = commands.add_parser("fetch", help="fetch and verify the data of tasks")
+    fetch = add_command(
+        commands,
+        "fetch",
+        summary="fetch the data of tasks, and check it",
+        examples=["", "JACSTS WikiQA"],
+    )
     fetch.add_argument("tasks", nargs="*", metavar="TASK", help="task names; all if left out")
     fetch.set_defaults(command=_fetch)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_tables, print_text
+from mteb_ext.cli.parsing import add_command
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Add the command to the parser."""
-    verify = commands.add_parser(
+    verify = add_command(
+        commands,
         "verify",
-        help="compute the scores in folders again from the kept predictions, and check the rest",
-        description="Check results, without running a model. The exit status is 1 if there is an "
-        "error; docs/VERIFY.md explains every finding.",
+        summary="compute the scores in folders again from the kept predictions, and check the rest",
+        details="No model is run. The exit status is 1 if there is an error; docs/VERIFY.md "
+        "explains every finding.",
+        examples=["results", "results --against main/results --json"],
     )
     verify.add_argument(
         "folders",

@@ -245,13 +245,13 @@ class _FromPredictions:
             gold = cell.gold.score
             correlate = COEFFICIENTS[main.coefficient]
             values = {run: correlate(scores, gold) for run, scores in rows.items()}  # if any varies
-            pair_texts = _pair_texts(cell) if with_texts else ()
+            pair_texts = [" | ".join(pair) for pair in cell.pair_texts()] if with_texts else ()
             self.scatters.append(Scatter(*where, gold, rows, pair_texts))
             self.rescaled += _rescaled(cell, gold, rows)
         else:
             self.distribution += _distribution(cell, main, rows)
             self.ties += ties_of(cell)
-            texts = _query_texts(cell) if with_texts else {}
+            texts = cell.query_texts() if with_texts else {}
             self.differing += _differing(cell, main, rows, texts)
             values = {run: float(scores.mean()) for run, scores in rows.items()}
         for run, value in values.items():
@@ -331,19 +331,3 @@ def _differing(
         for run, values in rows.items():
             named = (queries[i], texts.get(queries[i], ""), run)
             yield (*where, *named, float(values[i]), float(spread[i]))
-
-
-def _data(cell: Cell) -> Any:  # noqa: ANN401 - what a task of mteb holds
-    dataset: Any = cell.task.dataset
-    return dataset.get(cell.subset, dataset)[cell.split]
-
-
-def _pair_texts(cell: Cell) -> Sequence[str]:
-    assert isinstance(cell.task, AbsTaskSTS)
-    columns = (_data(cell)[name][:] for name in cell.task.column_names)
-    return [f"{first} | {second}" for first, second in zip(*columns, strict=True)]
-
-
-def _query_texts(cell: Cell) -> Mapping[str, str]:
-    queries = _data(cell)["queries"]
-    return dict(zip(queries["id"][:], map(str, queries["text"][:]), strict=True))
