@@ -71,8 +71,7 @@ class QABot(PaperRanking):
         return read_question_folders(
             source.own(
                 "qabot",
-                "QABot is not public: its authors withdrew it for ethical reasons. Ask them for it "
-                f"({cls.metadata.reference}), and put its folders 1 to 20, each with question.txt "
-                "and data.csv, there. The other tasks are not affected.",
+                f"Not public: ask its authors ({cls.metadata.reference}), and put its folders 1 to "
+                "20 there.",
             )
         )

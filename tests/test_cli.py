@@ -161,7 +161,7 @@ def test_fetch_says_what_is_missing(no_data, capsys):
     assert main(["fetch", "WikiQA"]) == 1
     assert "WikiQA (train)" in capsys.readouterr().err
     assert main(["fetch", "QABot"]) == 1
-    assert "Ask them for it" in capsys.readouterr().err
+    assert "Not public: ask its authors" in capsys.readouterr().err
     assert main(["fetch", "STS12"]) == 1
     assert "not a task of mteb_ext" in capsys.readouterr().err
     assert main(["fetch", "WikiQAA"]) == 1

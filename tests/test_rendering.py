@@ -93,6 +93,10 @@ def test_no_terminal_is_too_narrow_for_a_whole_name(width):
     assert "…" not in shown
 
 
+def test_nothing_is_minus_zero():
+    assert (number(-0.00001), interval(-0.0001, 0.5)) == ("0.0000", "0.000 to 0.500")
+
+
 @pytest.mark.parametrize(
     ("width", "expected"),
     [(30, "organisation/a-long-name"), (24, "organisation/a-long-name"), (11, "organ…-name")],

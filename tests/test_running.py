@@ -519,7 +519,7 @@ def test_a_model_that_does_not_load_is_tried_once(folder, monkeypatch, capsys):
 
 def test_private_data_that_is_not_here_is_skipped_and_said_once(folder, capsys):
     assert run(folder, models=[COSINE, COUNT], tasks=["QABot", "WikiQA.sample"]) == 0
-    assert capsys.readouterr().out.count("Ask them for it") == 1
+    assert capsys.readouterr().out.count("Not public: ask its authors") == 1
     assert len(found(folder)[0]) == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -120,7 +121,7 @@ def _line(event: Event) -> str:
 
 def _reason(event: Event) -> str:
     """Why a cell has no score; its line names the task already."""
-    return event.message.removeprefix(f"{event.task}: ")
+    return re.sub(rf"^{re.escape(event.task)}( \([^)]*\))?: ", "", event.message)
 
 
 def _live() -> LiveProgress | None:

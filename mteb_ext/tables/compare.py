@@ -102,7 +102,7 @@ def _brief_pairs_table(pairs: pd.DataFrame, notes: Sequence[str]) -> Table:
     rows = [
         (
             *(f"{_task(row.task, row.split)} {_set(row)[-1]}", row.first, row.second),
-            *(f"{row.difference:+.4f}", interval(row.low, row.high) + ("*" if row.sparse else "")),
+            *(f"{row.difference:+z.4f}", interval(row.low, row.high) + ("*" if row.sparse else "")),
             p_value(row.p_adjusted),
         )
         for row in _rows(pairs)

@@ -50,12 +50,12 @@ def shortened(text: str, width: int) -> str:
 
 def number(value: float, digits: int = 4) -> str:
     """A number to so many decimals; nothing for nan."""
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
+    return "" if math.isnan(value) else f"{value:z.{digits}f}"  # z: no -0.00
 
 
 def interval(low: float, high: float, digits: int = 3) -> str:
     """A confidence interval; nothing where it is undefined."""
-    return "" if math.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
+    return "" if math.isnan(low) else f"{low:z.{digits}f} to {high:z.{digits}f}"
 
 
 def p_value(p: float) -> str:

@@ -42,7 +42,7 @@ def wrong_tables(wrong: Wrong) -> Iterator[Table]:
 def _pairs_table(run: str, pairs: pd.DataFrame) -> Table:
     rows = [
         (
-            *(row.subset, row.id, f"{row.gold:g}", number(row.score), f"{row.distance:+.2f}"),
+            *(row.subset, row.id, f"{row.gold:g}", number(row.score), f"{row.distance:+z.2f}"),
             row.text,
         )
         for row in pairs.itertuples()
@@ -74,7 +74,7 @@ def _slices_table(run: str, slices: pd.DataFrame) -> Table:
     rows = [
         (
             *(row.subset, row.by, row.part, f"{row.n:,}", number(row.value)),
-            *(interval(row.low, row.high), "" if row.shift != row.shift else f"{row.shift:+.2f}"),
+            *(interval(row.low, row.high), "" if row.shift != row.shift else f"{row.shift:+z.2f}"),
         )
         for row in slices.itertuples()
     ]
