@@ -18,6 +18,7 @@ from mteb_ext.metrics import significance
 from mteb_ext.metrics.correlation import pearson, pearson_of_rows, spearman
 from mteb_ext.metrics.significance import (
     Interval,
+    PairedSample,
     correlation_interval,
     holm,
     mean_correlation_interval,
@@ -216,7 +217,7 @@ class TestLargeSamples:
         # 2,500 zeros and 2,500 ones: standard deviation 0.5 * sqrt(5000 / 4999).
         margin = 1.959963984540054 * 0.5 / math.sqrt(4999)
         expected = (0.5 - margin, 0.5 + margin)
-        assert mean_interval([0.0, 1.0] * 2500) == pytest.approx(expected, abs=1e-12)
+        assert mean_interval([0.0, 1.0] * 2500) == pytest.approx(expected, abs=1e-9)
 
     @BOTH
     def test_a_perfect_correlation(self, method):
@@ -415,3 +416,28 @@ class TestManyComparisons:
     def test_what_is_not_a_list_of_p_values(self, bad):
         with pytest.raises(ValueError, match="one-dimensional array of numbers from 0 to 1"):
             holm(bad)
+
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.integers(0, 150, (40, 150))
+OUTLIER = np.r_[np.zeros(149), 1.0]
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        RNG.normal(size=150),
+        OUTLIER,  # a resample without it is constant
+        OUTLIER + 1e-9 * RNG.normal(size=150),  # and one of these has a spread that moments lose
+        1e6 + RNG.normal(size=150),
+    ],
+    ids=["normal", "outlier", "outlier-and-noise", "far-from-0"],
+)
+def test_resamples_of_many_pairs_have_the_correlation_of_their_pairs(x):
+    y = RNG.normal(size=150)
+    sample = PairedSample.of(x, y, "pearson").sorted()
+    x, y = (np.array(values) for values in zip(*sorted(zip(x, y, strict=True)), strict=True))
+    expected = [pearson(x[r], y[r]) if np.ptp(x[r]) else 0.0 for r in ROWS]
+    assert sample.correlations(ROWS) == pytest.approx(expected, abs=1e-9)
+    shaped = sample.correlations(ROWS.reshape(2, 20, 150))
+    assert shaped == pytest.approx(np.reshape(expected, (2, 20)), abs=1e-9)

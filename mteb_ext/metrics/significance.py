@@ -58,6 +58,7 @@ _BOOTSTRAPPED = 4000  # observations, up to which the bootstrap is used
 _DRAWS = 8_000_000  # observations drawn in all: a small sample is resampled more often,
 _FEWEST, _MOST = 2000, 400_000  # within these numbers of resamples
 _SHORT = 100  # observations, up to which numpy is faster adding resamples across than along
+_SPREAD = 1e-3  # of a resample's mean square, from which on moments keep 13 digits
 _BLOCK = 1 << 15  # observations drawn at a time: bounds the memory, and fits a CPU cache
 _ROUNDING = 1e-9  # by which a singular correlation matrix may look impossible
 _Z = float(special.ndtri(0.975))
@@ -270,12 +271,41 @@ class PairedSample(NamedTuple):
 
     def correlations(self, rows: _Int) -> _Float:
         """The correlation of each resample, ``(..., m)`` indices of pairs."""
+        if self.ranked or rows.shape[-1] <= _SHORT:
+            return self._by_values(rows)
+        found, doubtful = self._by_counts(rows)
+        if doubtful.any():
+            found[doubtful] = self._by_values(rows[doubtful])
+        return found
+
+    def _by_values(self, rows: _Int) -> _Float:
         x, y = self.x[rows], self.y[rows]
         if self.ranked:
             x, y = _average_ranks(x), _average_ranks(y)
         if rows.shape[-1] <= _SHORT:
             x, y = np.asfortranarray(x), np.asfortranarray(y)
         return np.nan_to_num(pearson_of_rows(x, y), nan=0.0)
+
+    def _by_counts(self, rows: _Int) -> tuple[_Float, npt.NDArray[np.bool_]]:
+        """Correlations from how often each pair was drawn: a third of the time of `_by_values`.
+
+        Returns:
+            ``(...)`` the correlations, and where they are not to be trusted: the spread of a
+            resample is so small beside its mean that the difference of moments loses digits.
+        """
+        x, y = self.x, self.y
+        flat = rows.reshape(-1, rows.shape[-1])
+        cells = flat + x.size * np.arange(len(flat))[:, np.newaxis]
+        counts = np.bincount(cells.ravel(), minlength=x.size * len(flat)).reshape(-1, x.size)
+        sums = counts.astype(np.float64) @ np.stack([x, y, x * x, y * y, x * y], axis=1)
+        of_x, of_y, squares_x, squares_y, products = sums.T
+        m = flat.shape[1]
+        spread_x, spread_y = squares_x - of_x * of_x / m, squares_y - of_y * of_y / m
+        doubtful = (spread_x <= _SPREAD * squares_x) | (spread_y <= _SPREAD * squares_y)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = (products - of_x * of_y / m) / np.sqrt(spread_x * spread_y)
+        shape = rows.shape[:-1]
+        return np.clip(found, -1.0, 1.0).reshape(shape), doubtful.reshape(shape)
 
     def correlation_and_influences(self) -> tuple[float, _Float]:
         """The correlation of the whole sample, and the influence of each pair on it.
