@@ -10,6 +10,7 @@ import hashlib
 import html
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -27,12 +28,14 @@ from stock_tasks import StockSTS
 from test_page import EVIL, Reader, seeded
 from test_results import TRACKS, WIKIQA, sts, write_result
 
-from mteb_ext import load_results
+from mteb_ext import load_dataset, load_results
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError
-from mteb_ext.pages.leaderboard import file_name, site_files
+from mteb_ext.pages.html import paper_name
+from mteb_ext.pages.leaderboard import axis_of, file_name, site_files
 from mteb_ext.pages.leaderboard.data import borda_ranks, leaderboard
 from mteb_ext.pages.site_folder import LISTING, MARK, check_place, write_site
+from mteb_ext.tables.text import p_value, printable
 from mteb_ext.verification.findings import Finding, VerifyReport
 
 SAMPLES = ("STS17SemEval.sample", "WikiQA.sample")
@@ -95,6 +98,94 @@ def test_only_complete_models_have_a_rank(tmp_path):
     assert found.without_results == []
 
 
+def test_models_without_a_rank_stand_by_what_they_have_and_that_is_said_first(tmp_path):
+    write_wikiqa(tmp_path, "x/whole", 0.25)
+    write_trecqa(tmp_path, "x/whole", 0.25)
+    for model, wikiqa in (("x/a", 0.5), ("x/b", 0.75)):
+        write_wikiqa(tmp_path, model, wikiqa)
+    board = board_of(tmp_path)
+    assert ranking(board, "TANDA-AS2").runs == ["x/whole", "x/b", "x/a"]
+    for page in (f"benchmarks/{file_name('TANDA-AS2')}.html", "index.html"):
+        before, _, after = site_files(board, "1")[page].partition("2 of 3 models lack a task here")
+        assert "x/<wbr>b" not in before
+        assert "x/<wbr>b" in after
+
+
+def test_the_first_page_shows_the_first_five_models_of_each_benchmark(tmp_path):
+    for i in range(6):
+        write_wikiqa(tmp_path, f"x/{i}", 0.125 * i)
+        write_trecqa(tmp_path, f"x/{i}", 0.125 * i)
+    page = site_files(board_of(tmp_path), "1")["index.html"]
+    table = Reader(page).tables[0]
+    assert [row[1] for row in table[1:6]] == [f"x/{i}" for i in (5, 4, 3, 2, 1)]
+    assert table[1][2].startswith("0.6250")
+    assert len(table) == 7  # and the head and the axis
+    assert "All 6 models" in page
+
+
+def test_a_task_shows_a_made_up_row(tmp_path):
+    write_wikiqa(tmp_path, "x/a", 0.5)
+    write_result(tmp_path, "JACSTS", {"test": [sts_spearman(0.5)]}, model="x/a")
+    files = site_files(board_of(tmp_path), "1")
+    first = next(one for one in load_dataset("WikiQA.sample") if one["label"])
+    assert html.escape(first["question"], quote=False) in files[f"tasks/{file_name('WikiQA')}.html"]
+    pair = load_dataset("JACSTS.sample")[0]
+    assert pair["sentence1"] in files[f"tasks/{file_name('JACSTS')}.html"]
+    assert "A made-up row" in files[f"tasks/{file_name('JACSTS')}.html"]
+
+
+@pytest.mark.slow
+def test_how_far_a_model_is_behind_the_first(board, files):
+    table = Reader(files[f"tasks/{file_name('WikiQA.sample')}.html"]).tables[0]
+    pairs = board.page.compared["WikiQA.sample"].pairs
+    pairs = pairs.assign(first=pairs["first"].map(printable), second=pairs["second"].map(printable))
+    of_best = pairs[pairs["first"] == table[1][0]].set_index("second")
+    assert table[1][3] == ""
+    for row in (row for row in table[2:] if row[0]):
+        lead = of_best.loc[row[0]]
+        p = p_value(lead["p_adjusted"])
+        assert row[3] == f"{lead.difference:.4f}p {p}, finds {lead.resolvable_adjusted:.4f}"
+
+
+@pytest.mark.slow
+def test_the_distribution_over_queries(board, files):
+    page = files[f"tasks/{file_name('WikiQA.sample')}.html"]
+    counts = re.findall(r"<rect .*?<title>[\d.]+ to [\d.]+: (\d+)</title>", page)
+    held = board.page.distribution.query("task == 'WikiQA.sample'")
+    runs = held.groupby("run")["mean"].first().sort_values(ascending=False, kind="stable").index
+    expected = [n for run in runs for n in held[held["run"] == run]["queries"]]
+    assert list(map(int, counts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("map", "MAP"),
+        ("mean pearson", "mean Pearson's r"),
+        ("spearman_3482", "spearman_3482"),
+        ("ndcg_at_10", "nDCG@10"),
+        ("mrr_at_10", "MRR@10"),
+        ("cosine_spearman", "cosine_spearman"),
+    ],
+)
+def test_metrics_are_named_as_papers_do(name, shown):
+    assert paper_name(name) == shown
+
+
+@pytest.mark.parametrize(
+    ("values", "marks"),
+    [
+        ([0.31, 0.79], [0.4, 0.6, 0.8]),
+        ([0.48, math.nan, 0.53], [0.48, 0.5, 0.52]),
+        ([20.0, 80.0], [20.0, 40.0, 60.0, 80.0]),
+    ],
+)
+def test_an_axis_has_round_marks(values, marks):
+    low, high, found = axis_of(values)
+    assert found == pytest.approx(marks)
+    assert low < np.nanmin(values) <= np.nanmax(values) < high
+
+
 def test_a_task_without_results_is_named_and_a_private_one_is_no_hindrance(tmp_path):
     write_result(tmp_path, "JACSTS", {"test": [sts_spearman(0.5)]}, model="x/a")
     write_result(tmp_path, "JACSTS", {"test": [sts_spearman(0.75)]}, model="x/b")
@@ -147,9 +238,10 @@ def test_verdicts_and_findings_are_those_of_verify(tmp_path):
     files = site_files(board, "1")
     of_b = files[f"models/{file_name('x/b')}.html"]
     assert re.findall("<li>(.*?)</li>", of_b) == [
-        "<b>error</b>, WikiQA: It was &lt;edited&gt;. Rerun.",
-        "<b>note</b>, WikiQA, TRECQA: No stamp. Nothing.",
+        "<b>error</b>, WikiQA: It was &lt;edited&gt;.",
+        "<b>note</b>, WikiQA, TRECQA: No stamp.",
     ]
+    assert "Rerun" not in of_b  # a command names places on the machine of whoever made the site
     assert "✗ failed" in of_b
     of_a = files[f"models/{file_name('x/a')}.html"]
     assert "✓ verified" in of_a
@@ -166,7 +258,7 @@ def test_the_head_of_a_column_is_that_of_scores_that_count(tmp_path):
     page = site_files(board_of(tmp_path, verified), "1")[
         f"benchmarks/{file_name('SemEval2017-STS')}.html"
     ]
-    assert Reader(page).tables[0][0][2] == "STS17SemEvalmean pearson1,500 pairs"
+    assert Reader(page).tables[0][0][2] == "STS17SemEvalmean Pearson's r1,500 pairs"
 
 
 def test_splits_stand_apart_on_the_page_of_a_task(tmp_path, stock, monkeypatch):
@@ -376,8 +468,8 @@ def test_the_size_of_each_test_set_is_stated(files):
     page = files[f"benchmarks/{file_name('Samples')}.html"]
     head = Reader(page).tables[0][0]
     assert [name.split(".sample")[1] for name in head[2:4]] == [
-        "mean pearson48 pairs",
-        "map10 queries",
+        "mean Pearson's r48 pairs",
+        "MAP10 queries",
     ]
 
 
@@ -386,13 +478,14 @@ def test_letters_and_tie_ranges_are_those_of_the_comparison(board, files):
     table = Reader(files[f"tasks/{file_name('WikiQA.sample')}.html"]).tables[0]
     compared = board.page.compared["WikiQA.sample"].scores.query("headline")
     letters = dict(zip(compared["run"].str[:9], compared["letters"], strict=True))
-    assert {row[0][:9]: row[1].split()[1] for row in table[1:]} == letters
+    rows = [row for row in table[1:] if row[0]]  # the last one is the axis
+    assert {row[0][:9]: row[1].split()[1] for row in rows} == letters
     ties = board.page.ties.query("main")
     ranges = {
         row.run[:9]: f"{row.worst:.4f} to {row.best:.4f}"
         for row in ties[ties["task"] == "WikiQA.sample"].itertuples()
     }
-    assert {row[0][:9]: row[3] for row in table[1:]} == ranges
+    assert {row[0][:9]: row[4] for row in rows} == ranges
 
 
 @pytest.mark.slow
@@ -405,7 +498,8 @@ def test_the_range_goes_from_worst_to_best_and_the_significantly_best_is_bold(bo
         best=rows["run"] == "test/one",
     )
     page = site_files(replace(board, scores=given), "1")[f"tasks/{file_name('WikiQA.sample')}.html"]
-    assert {row[3] for row in Reader(page).tables[0][1:]} == {"0.2500 to 0.7500"}
+    shown = [row for row in Reader(page).tables[0][1:] if row[0]]
+    assert {row[4] for row in shown} == {"0.2500 to 0.7500"}
     (value,) = rows[(rows["run"] == "test/one") & ties]["value"]
     assert re.findall("<b>(.*?)</b>", page) == [f"{value:.4f}"]
 

@@ -243,27 +243,41 @@ def _scores_table(scores: pd.DataFrame) -> Table:
     )
 
 
-def _pairs_table(pairs: pd.DataFrame, notes: Sequence[str]) -> Table:
-    columns = (
-        *("task", "split", "subset", "metric", "first", "second", "difference", "interval"),
-        *("won/tied/lost", "p", "p corrected", "resolvable", "corrected"),
+_DIFFERENCE = (
+    *("first", "second", "difference", "interval", "won/tied/lost", "p", "p corrected"),
+    *("resolvable", "corrected"),
+)
+
+
+def _difference(row: Any) -> tuple[str, ...]:  # noqa: ANN401 - a row
+    return (
+        row.first,
+        row.second,
+        number(row.difference),
+        interval(row.low, row.high, 4) + ("*" if row.sparse else ""),
+        f"{row.wins}/{row.ties}/{row.losses}" if row.unit == "queries" else "",
+        p_value(row.p),
+        p_value(row.p_adjusted),
+        number(row.resolvable),
+        number(row.resolvable_adjusted),
     )
-    rows = [
-        (
-            *_set(row),
-            row.first,
-            row.second,
-            number(row.difference),
-            interval(row.low, row.high, 4) + ("*" if row.sparse else ""),
-            f"{row.wins}/{row.ties}/{row.losses}" if row.unit == "queries" else "",
-            p_value(row.p),
-            p_value(row.p_adjusted),
-            number(row.resolvable),
-            number(row.resolvable_adjusted),
-        )
-        for row in _rows(pairs)
-    ]
+
+
+def _pairs_table(pairs: pd.DataFrame, notes: Sequence[str]) -> Table:
+    columns = ("task", "split", "subset", "metric", *_DIFFERENCE)
+    rows = [(*_set(row), *_difference(row)) for row in _rows(pairs)]
     return Table("Differences", columns, rows, notes)
+
+
+def difference_tables(compared: Compared) -> Iterator[Table]:
+    """The headlines' differences, a table for each test set, which its title names."""
+    whole = compared.pairs[compared.pairs["whole"]]
+    sets = [rows for _, rows in whole.groupby(["task", "split", "subset", "metric"], sort=False)]
+    for rows in sets:
+        first = next(_rows(rows))
+        title = f"{_task(first.task, first.split)}, {_set(first)[-1]}, {first.n:,} {first.unit}"
+        notes = [*caption(compared, bold=False), RESOLVABLE, SPARSE] if rows is sets[-1] else []
+        yield Table(title, _DIFFERENCE, list(map(_difference, _rows(rows))), notes)
 
 
 def _groups_table(groups: pd.DataFrame) -> Table:

@@ -15,9 +15,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from mteb_ext.tables.text import interval, metric_name, number, printable
+from mteb_ext.tables.text import interval, metric_name, number, p_value, printable
 
-__all__ = ["Markup", "asset", "macros", "render", "text"]
+__all__ = ["Markup", "asset", "macros", "paper_name", "render", "text"]
 
 _ROOM = "mteb_ext.pages"
 
@@ -59,19 +59,51 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"lines": _lines, "number": number, "web": _web}
+    environment.filters |= {
+        "breaks": _breaks,
+        "lines": _lines,
+        "number": number,
+        "paper": paper_name,
+        "web": _web,
+    }
     environment.tests["known"] = _is_known
     environment.globals |= {
         "asset": asset,
         "interval": interval,
         "metric_name": metric_name,
         "number": number,
+        "p_value": p_value,
     }
     return environment
 
 
+_PRINTED = {
+    "map": "MAP",
+    "mrr": "MRR",
+    "ndcg": "nDCG",
+    "precision": "P",
+    "recall": "Recall",
+    "hit_rate": "Hit rate",
+    "spearman": "Spearman's \N{GREEK SMALL LETTER RHO}",
+    "pearson": "Pearson's r",
+}
+"""Metrics as papers print them, by the beginning of a result key."""
+
+
+def paper_name(name: str) -> str:
+    """A metric's name as papers print it: ``mean pearson`` is "mean Pearson's r"."""
+    for key, shown in _PRINTED.items():
+        name = re.sub(rf"\b{key}(?=\b|_at_)", shown, name)
+    return re.sub(r"_at_(\d+)", r"@\1", name)
+
+
 def _finalize(value: Any) -> Any:  # noqa: ANN401 - whatever a template shows
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _breaks(name: str) -> Markup:
+    """A name that may be broken behind its slashes, and at no letter."""
+    return Markup("/<wbr>").join(map(text, name.split("/")))
 
 
 def _lines(value: str) -> Markup:

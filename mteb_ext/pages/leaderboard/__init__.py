@@ -17,16 +17,22 @@ from typing import TYPE_CHECKING, Any
 from mteb_ext.analysis.ranking import Evidence, rank_runs, task_ranks
 from mteb_ext.analysis.rows import RankRow, TaskRankRow, frame
 from mteb_ext.pages.html import asset, macros, render
-from mteb_ext.pages.leaderboard.data import SAMPLES, Leaderboard, Ranking
+from mteb_ext.pages.leaderboard.data import SAMPLES, Leaderboard, Ranking, example_of
 from mteb_ext.papers import PAPERS as CITED
 from mteb_ext.published import variants_of
-from mteb_ext.tables.compare import comparison_tables, ranks_table
+from mteb_ext.tables.compare import difference_tables, ranks_table
 from mteb_ext.tables.comparison_forms import to_csv, to_json
+from mteb_ext.tables.leaks import seen_table
 from mteb_ext.tables.text import printable, spreadsheet_cell
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mteb_ext.analysis.comparing import Compared
+    from mteb_ext.analysis.seen import SeenBy
+
+_MARKS = 4  # on an axis, at most
+_FIRST = 5  # models of a benchmark on the first page
 _SHOWN_OF_A_NAME = 60  # characters of a file's name
 
 
@@ -83,6 +89,9 @@ class _Site:
                 "scores": scores,
                 "several": len({row.run for row in scores}) > 1,
                 "findings": self._findings(model),
+                "domains": {row.task: _domain_of(self._scores(task=row.task)) for row in scores},
+                "others": {row.task: self._others(row) for row in scores},
+                "seen": seen_table(seen) if (seen := self._seen(model)) else None,
             }
             yield self._page("model", model, values)
 
@@ -97,31 +106,62 @@ class _Site:
         return list(rows.itertuples(index=False))
 
     def _findings(self, model: str) -> dict[tuple[str, str], list[str]]:
-        """The tasks of each finding; what mteb's own repository demands is none."""
+        """The tasks of each finding; what mteb's own repository demands is none.
+
+        What to do is for whoever has the folders: it names places on their machine.
+        """
         found: dict[tuple[str, str], list[str]] = {}
         for finding in self.board.verified.findings:
             if finding.model == model and finding.level != "submission":
-                what = (finding.level, f"{finding.reason} {finding.remedy}")
-                found.setdefault(what, []).append(finding.task)
+                found.setdefault((finding.level, finding.reason), []).append(finding.task)
         return found
+
+    def _others(self, row: Any) -> list[float]:  # noqa: ANN401 - a row of the scores
+        """Every model's score beside which a score stands."""
+        return [
+            other.value for other in self._scores(task=row.task, split=row.split) if other.counts
+        ]
+
+    def _seen(self, model: str) -> list[SeenBy]:
+        return [one for one in self.board.page.seen if one.model == model]
 
     def _index(self) -> Iterator[tuple[str, str]]:
         rows = self.board.scores
         counted = rows[rows["counts"]].groupby("task").size().to_dict()
         files = dict(_tables("data/scores", rows))
-        values = {"root": "", "counted": counted, "files": list(files)}
+        values = {
+            "root": "",
+            "counted": counted,
+            "files": list(files),
+            "first": _FIRST,
+            "shown": {ranking.name: self._shown(ranking) for ranking in self.board.rankings},
+        }
         yield "index.html", render("leaderboard/index.html", {**self.shared, **values})
         yield from files.items()
 
-    def _benchmark(self, ranking: Ranking) -> Iterator[tuple[str, str]]:
+    def _of_columns(self, ranking: Ranking) -> pd.DataFrame:
+        """The scores of a benchmark's table."""
         rows = self.board.scores
         here = rows.set_index(["task", "split"]).index.isin(ranking.columns)
-        of_columns = rows[here & (rows["counts"] | (rows["verdict"] == "failed"))]
+        return rows[here & (rows["counts"] | (rows["verdict"] == "failed"))]
+
+    def _shown(self, ranking: Ranking) -> dict[str, Any]:
+        """A benchmark's cells by run, a row of each column, each column's axis, and rank sets."""
         cells: dict[str, dict[tuple[str, str], Any]] = {}
-        for row in of_columns.itertuples(index=False):
+        columns: dict[tuple[str, str], list[Any]] = {}
+        for row in self._of_columns(ranking).itertuples(index=False):
             cells.setdefault(row.run, {})[row.task, row.split] = row
-        counting = of_columns[of_columns["counts"]].itertuples(index=False)
-        heads = {(row.task, row.split): row for row in counting}
+            if row.counts:
+                columns.setdefault((row.task, row.split), []).append(row)
+        return {
+            "cells": cells,
+            "heads": {column: rows[-1] for column, rows in columns.items()},
+            "domains": {column: _domain_of(rows) for column, rows in columns.items()},
+            "sets": {row.run: row for row in rank_runs(self._ranked(ranking))},
+        }
+
+    def _benchmark(self, ranking: Ranking) -> Iterator[tuple[str, str]]:
+        of_columns = self._of_columns(ranking)
         place = f"data/benchmarks/{file_name(ranking.name)}"
         ranks = of_columns["run"].map(ranking.ranks).astype("Int64")
         files = dict(_tables(f"{place}/scores", of_columns.assign(rank=ranks)))
@@ -134,11 +174,10 @@ class _Site:
         files.update(_tables(f"{place}/ranks", sets) if len(sets) else ())
         values = {
             "ranking": ranking,
-            "cells": cells,
-            "heads": heads,
+            **self._shown(ranking),
             "files": list(files),
             "ranks": macros().table(ranks_table(sets)) if len(sets) else "",
-            "sets": list(sets.itertuples(index=False)),
+            "ranked": list(sets.itertuples(index=False)),
             "task_ranks": by_run,
         }
         yield self._page("benchmark", ranking.name, values)
@@ -160,7 +199,7 @@ class _Site:
     def _task(self, name: str) -> Iterator[tuple[str, str]]:
         board, task, scores = self.board, self.board.tasks[name], self._scores(task=name)
         compared = board.page.compared.get(name)
-        tables = comparison_tables(compared) if compared else ()
+        tables = difference_tables(compared) if compared else ()
         published, breakdown = (
             frame[frame["task"] == name] for frame in (board.page.published, board.page.breakdown)
         )
@@ -173,12 +212,26 @@ class _Site:
             "published": list(published.itertuples(index=False)),
             "variants": {v.id: v.rule for v in variants_of(name)},
             "breakdown": _by_part(breakdown),
-            "differences": list(map(macros().table, tables)),
-            "domain": _domain(v for row in scores for v in (row.low, row.high, row.value)),
+            "differences": [macros().table(table, "sortable") for table in tables],
+            "domain": _domain_of(scores),
+            "behind": _behind(compared) if compared else {},
+            "example": example_of(name),
+            "distribution": self._distribution(name),
             "files": list(files),
         }
         yield self._page("task", name, values)
         yield from files.items()
+
+    def _distribution(self, name: str) -> dict[tuple[str, str], dict[str, list[Any]]]:
+        """How many queries score how much, by split and subset, then by run."""
+        found: dict[tuple[str, str], dict[str, list[Any]]] = {}
+        rows = self.board.page.distribution
+        for row in rows[rows["task"] == name].itertuples(index=False):
+            found.setdefault((row.split, row.subset), {}).setdefault(row.run, []).append(row)
+        return {
+            place: dict(sorted(by_run.items(), key=lambda run: -run[1][0].mean))
+            for place, by_run in found.items()
+        }
 
     def _task_files(self, name: str) -> Iterator[tuple[str, str]]:
         rows, place = self.board.scores, f"data/tasks/{file_name(name)}"
@@ -190,26 +243,45 @@ class _Site:
             yield f"{place}/citation.bib", _whole_lines(task.metadata.bibtex_citation or "")
 
 
+def _behind(compared: Compared) -> dict[tuple[str, str], Any]:
+    """By split and run, the difference of the headline's best run from it."""
+    pairs = compared.pairs[compared.pairs["headline"]]
+    scores = compared.scores[compared.scores["headline"]]
+    best = scores.loc[scores.groupby("split")["value"].idxmax()]
+    of_best = pairs.merge(
+        best[["split", "run"]], left_on=["split", "first"], right_on=["split", "run"]
+    )
+    return {(row.split, row.second): row for row in of_best.itertuples(index=False)}
+
+
 def _policy() -> str:
     """What a page may load and run: its own style and script, by their digests."""
 
-    def digest(name: str) -> str:
-        raw = hashlib.sha256(asset(name).encode()).digest()
+    def digest(*names: str) -> str:
+        raw = hashlib.sha256("".join(map(asset, names)).encode()).digest()
         return f"'sha256-{base64.b64encode(raw).decode('ascii')}'"
 
-    style, script = digest("html/style.css"), digest("leaderboard/site.js")
+    style, script = digest("html/style.css"), digest("html/sort.js", "leaderboard/site.js")
     return (
         f"default-src 'none'; style-src {style}; script-src {script}; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def _domain(values: Iterable[float]) -> tuple[float, float]:
-    """The ends of an axis that shows all values."""
+def axis_of(values: Iterable[float]) -> tuple[float, float, list[float]]:
+    """The ends of an axis that shows all values, and its marks, at round numbers."""
     finite = [value for value in values if not math.isnan(value)]
     low, high = min(finite), max(finite)
     room = 0.05 * (high - low) or 0.05
-    return low - room, high + room
+    low, high = low - room, high + room
+    unit = 10.0 ** math.floor(math.log10((high - low) / _MARKS))
+    step = next(n * unit for n in (1, 2, 5, 10) if (high - low) / (n * unit) <= _MARKS)
+    marks = range(math.ceil(low / step), math.floor(high / step) + 1)
+    return low, high, [round(mark * step, 10) for mark in marks]
+
+
+def _domain_of(rows: Iterable[Any]) -> tuple[float, float, list[float]]:
+    return axis_of(v for row in rows for v in (row.low, row.high, row.value))
 
 
 def _by_part(breakdown: pd.DataFrame) -> dict[tuple[str, str], dict[str, dict[str, float]]]:

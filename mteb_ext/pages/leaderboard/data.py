@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mteb_ext.analysis.editions import MTEBS, PAPERS, SAMPLE, task_if_known
+from mteb_ext.analysis.editions import MTEBS, PAPERS, SAMPLE, known_task, task_if_known
 from mteb_ext.analysis.folder import Folders, ResultsFolder
+from mteb_ext.bases import PaperTask
+from mteb_ext.bases.task import SAMPLE_SUFFIX
+from mteb_ext.data.records import Pairs
 from mteb_ext.errors import DataError
 from mteb_ext.formats.layout import MODEL_META
 from mteb_ext.pages.report.data import PageData, page_data
@@ -54,7 +57,8 @@ class Ranking:
         ranks: The ranks of the runs that have a score in all of these, by mteb's Borda count. On
             each task a run gets a point for every other that scores lower, and half a point for
             one that scores alike; no score is averaged with another.
-        runs: All runs with a score in a column: those with a rank, then the others by name.
+        runs: All runs with a score in a column: those with a rank, then the others, those with more
+            columns and then those that score higher in theirs first.
         without_results: The benchmark's tasks that no score here counts of.
     """
 
@@ -199,6 +203,8 @@ def _ranking(benchmark: Benchmark, scores: pd.DataFrame) -> Ranking:
     ]
     ranked = [column for column in columns if tasks[column[0]].metadata.is_public] or columns
     ranks = borda_ranks(values[ranked].dropna())
+    lacking, standing = values.isna().sum(axis=1), values.rank(pct=True).mean(axis=1)
+    below = {run: (lacking[run], -standing[run]) for run in values.index}
     return Ranking(
         str(benchmark.name),
         benchmark.description or "",
@@ -207,7 +213,10 @@ def _ranking(benchmark: Benchmark, scores: pd.DataFrame) -> Ranking:
         columns,
         ranked,
         ranks,
-        sorted(values.index, key=lambda run: (ranks.get(run, math.inf), run)),
+        sorted(
+            values.index,
+            key=lambda run: (ranks.get(run, math.inf), *([] if run in ranks else below[run]), run),
+        ),
         [name for name in tasks if name not in {task for task, _ in columns}],
     )
 
@@ -239,3 +248,23 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, str) for item in value)
     return isinstance(value, (str, float)) and value != ""
+
+
+def example_of(name: str) -> list[tuple[str, str]]:
+    """A made-up row like the task's, of its sample, as names and texts; empty if it has none."""
+    sample = known_task(name.removesuffix(SAMPLE_SUFFIX) + SAMPLE_SUFFIX)
+    if not isinstance(sample, PaperTask):
+        return []
+    split = sample.metadata.eval_splits[0]
+    content, _ = sample.load(split, sample.subsets(split)[0])
+    if isinstance(content, Pairs):
+        texts = [content.sentence1[0], content.sentence2[0]]
+        return [*(("text", text) for text in texts), ("gold", f"{content.score[0]:g}")]
+    first = next(one for one in content if any(one.labels) and not all(one.labels))
+    right, wrong = (first.labels.index(label) for label in (1, 0))
+    return [
+        ("query", first.text),
+        ("relevant", first.candidates[right]),
+        ("not relevant", first.candidates[wrong]),
+        ("candidates", f"{len(first.candidates)}, all of which are ranked"),
+    ]
