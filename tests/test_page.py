@@ -17,6 +17,7 @@ from html.parser import HTMLParser
 
 import mteb
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import ToyEncoder, spread, toy_meta
 from datasets import Dataset
@@ -451,6 +452,30 @@ def test_letters_of_the_comparison_stand_beside_the_headlines(data, page):
         assert {row[0]: row[column].split()[1] for row in rows} == letters
 
 
+def test_models_stand_by_their_scores_and_the_best_are_marked(data, page):
+    rows = Reader(page).tables[0][1:]
+    held = data.headlines.assign(run=data.headlines["run"].map(printable))
+    kind = ["task", "split", "dataset_revision", "metric", "subsets"]
+    values = held.pivot(index="run", columns=kind, values="value")
+    names = [row[0] for row in rows]
+    assert sorted(names) == sorted(values.index)
+    lacking = values.isna().sum(axis=1).loc[names]
+    assert lacking.is_monotonic_increasing
+    standing = values.rank(pct=True).mean(axis=1).loc[names]
+    assert standing[lacking == 0].is_monotonic_decreasing
+    highest = re.findall(r'<span class="highest">(?:<b>)?([-\d.]+)', page)
+    assert sorted(highest) == sorted(f"{value:.4f}" for value in values.max())
+
+
+def test_what_models_get_wrong_is_folded_away(data, page):
+    assert set(data.wrong) == set(SAMPLES)
+    for wrong in data.wrong.values():
+        shown = pd.concat([wrong.pairs["run"], wrong.queries["run"]]).value_counts()
+        assert set(shown) == {5}
+        for run in shown.index:
+            assert f"<summary>What {escape(printable(run))} gets wrong</summary>" in page
+
+
 def test_strips_show_the_share_of_queries(ranked, charts):
     cells = cells_of(charts.distribution(data_of(ranked).distribution, "x"))
     shares = {(c["run"], c["range"]): c["share"] for c in cells if c.get("queries")}
@@ -618,14 +643,14 @@ FLAGS = (
 @pytest.mark.process
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.parametrize("width", [390, 1200])
-def test_chromium_draws_every_chart_and_fetches_nothing(page, tmp_path, width):
-    """Printing draws every chart at once, where no frame is ever shown."""
+@pytest.mark.parametrize(("width", "event"), [(390, "beforeprint"), (1200, "none")])
+def test_chromium_draws_every_chart_and_fetches_nothing(page, tmp_path, width, event):
+    """Printing draws every chart at once; otherwise they follow, far from the window too."""
     before, after = page.rsplit("</body>", 1)
     measure = f"""
         document.body.style.width = "{width}px";
         document.body.style.margin = 0;
-        dispatchEvent(new Event("beforeprint"));
+        dispatchEvent(new Event("{event}"));
         const standsOut = (element) =>
           !element.closest(".scroll, .skip, details, #vg-tooltip-element") &&
           element.getBoundingClientRect().right > {width};

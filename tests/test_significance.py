@@ -441,3 +441,17 @@ def test_resamples_of_many_pairs_have_the_correlation_of_their_pairs(x):
     assert sample.correlations(ROWS) == pytest.approx(expected, abs=1e-9)
     shaped = sample.correlations(ROWS.reshape(2, 20, 150))
     assert shaped == pytest.approx(np.reshape(expected, (2, 20)), abs=1e-9)
+
+
+def test_a_perfect_correlation_has_a_point_for_an_interval():
+    x = RNG.normal(size=40)
+    assert significance.quick_correlation_interval(x, 3 * x + 1) == pytest.approx((1, 1))
+    assert significance.quick_correlation_interval(x, -x, "spearman") == pytest.approx((-1, -1))
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+def test_the_quick_interval_is_near_the_bootstraps(method):
+    x = RNG.normal(size=400)
+    y = x + RNG.normal(size=400)
+    quick = significance.quick_correlation_interval(x, y, method)
+    assert quick == pytest.approx(correlation_interval(x, y, method), abs=0.01)

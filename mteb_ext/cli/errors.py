@@ -55,6 +55,6 @@ def _errors(arguments: argparse.Namespace) -> None:
         shown=arguments.shown,
         texts=arguments.texts,
     )
-    print_tables(wrong_tables(wrong))
+    print_tables(table for tables in wrong_tables(wrong).values() for table in tables)
     if not arguments.texts:
         print_line("Texts: --texts.")

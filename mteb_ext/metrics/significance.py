@@ -45,6 +45,7 @@ __all__ = [
     "holm",
     "mean_correlation_interval",
     "mean_interval",
+    "quick_correlation_interval",
     "williams_test",
 ]
 
@@ -99,6 +100,27 @@ def correlation_interval(
         ValueError: ``method`` is not as described.
     """
     return _interval_of_mean([PairedSample.of(x, y, method)], seed)
+
+
+def quick_correlation_interval(
+    x: npt.ArrayLike, y: npt.ArrayLike, method: Method = "pearson"
+) -> Interval:
+    """95% interval of a correlation from the influences of its pairs, without resampling.
+
+    Where intervals are many and of secondary interest: `correlation_interval` takes a hundred times
+    as long. The error is the infinitesimal jackknife's, on the scale of Fisher's z.
+
+    Args:
+        x: ``(n,)`` real numbers.
+        y: ``(n,)`` real numbers, paired with ``x``.
+        method: The coefficient.
+
+    Raises:
+        UndefinedMetricError: As for `correlation_interval`.
+        ValueError: ``method`` is not as described.
+    """
+    r, influences = PairedSample.of(x, y, method).correlation_and_influences()
+    return _fisher_interval(r, math.sqrt(float(np.mean(influences * influences)) / influences.size))
 
 
 def mean_correlation_interval(
@@ -388,7 +410,8 @@ def _interval_of_mean(samples: Sequence[PairedSample], seed: int) -> Interval:
 
 def _fisher_interval(r: float, error: float) -> Interval:
     """Interval of a correlation with a standard error, on the scale of Fisher's z = artanh(r)."""
-    if error == 0:
+    r = min(max(r, -1.0), 1.0)
+    if error == 0 or abs(r) == 1:
         return Interval(r, r)
     z, margin = math.atanh(r), _Z * error / (1 - r * r)
     return Interval(math.tanh(z - margin), math.tanh(z + margin))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mteb_ext.tables.table import Table
@@ -25,18 +25,19 @@ PARTS = (
 SHIFT = "shift: the mean distance of the part's pairs; above 0 its scores are too high."
 
 
-def wrong_tables(wrong: Wrong) -> Iterator[Table]:
-    """The tables: pairs or queries, and parts of the data, of each run."""
+def wrong_tables(wrong: Wrong) -> dict[str, list[Table]]:
+    """Each run's tables: pairs or queries, and parts of the data."""
+    found = {}
     for run in [*wrong.pairs["run"].unique(), *wrong.queries["run"].unique()]:
         pairs, queries, slices = (
             frame[frame["run"] == run] for frame in (wrong.pairs, wrong.queries, wrong.slices)
         )
-        if len(pairs):
-            yield _pairs_table(run, pairs)
-        if len(queries):
-            yield _queries_table(run, queries)
-        if len(slices):
-            yield _slices_table(run, slices)
+        found[str(run)] = [
+            *([_pairs_table(run, pairs)] if len(pairs) else []),
+            *([_queries_table(run, queries)] if len(queries) else []),
+            *([_slices_table(run, slices)] if len(slices) else []),
+        ]
+    return found
 
 
 def _pairs_table(run: str, pairs: pd.DataFrame) -> Table:

@@ -111,7 +111,7 @@ def leaderboard(results: pd.DataFrame, folders: Folders, verified: VerifyReport)
     """
     failed = {result for result, verdict in verified.verdicts.items() if verdict == "failed"}
     folder = ResultsFolder.of(folders)
-    page = page_data(results, folder, left_out=failed)
+    page = page_data(results, folder, left_out=failed, wrong=0)
     tasks = {str(name): task_if_known(str(name)) for name in sorted(set(page.headlines["task"]))}
     scores = _scores(page, tasks, verified)
     rankings = [_ranking(benchmark, scores) for benchmark in _benchmarks(tasks)]

@@ -20,6 +20,7 @@ from mteb_ext.analysis.rows import TieRow, frame
 from mteb_ext.analysis.seen import SeenBy, seen_in
 from mteb_ext.analysis.summary import headlines, label_runs, over_models
 from mteb_ext.analysis.ties import ties_of
+from mteb_ext.analysis.wrong import Wrong, wrong_in
 from mteb_ext.bases.sts import COEFFICIENTS
 from mteb_ext.errors import DataError, MtebExtError
 from mteb_ext.measures import Measure
@@ -32,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 WITHIN = 1.0  # points of the rating scale, as in section 7 of the SemEval-2017 paper
 DIFFERING = 10  # queries shown of a test set
+WRONG = 5  # pairs or queries of each model on a task
 BINS = 20  # of a distribution over queries
 _ROUNDING = 1e-5  # of numbers in result files
 
@@ -85,6 +87,7 @@ class PageData:
         differing: `DIFFERING_COLUMNS`: the queries on which runs differ most, the widest first.
         remarks: What is left out, and why.
         seen: What ``leaks.json`` files in the folders say of training data.
+        wrong: What the runs get wrong, by task; empty where it was not asked for.
     """
 
     headlines: pd.DataFrame
@@ -98,6 +101,7 @@ class PageData:
     differing: pd.DataFrame
     remarks: Sequence[str]
     seen: Sequence[SeenBy]
+    wrong: Mapping[str, Wrong]
 
 
 def page_data(
@@ -106,6 +110,7 @@ def page_data(
     *,
     texts: bool = False,
     left_out: Collection[tuple[str, str, str]] = (),
+    wrong: int = WRONG,
 ) -> PageData:
     """Compute all that the page shows.
 
@@ -116,6 +121,7 @@ def page_data(
         texts: Take the texts of pairs and queries along. Those of a task that is not public never
             are.
         left_out: Model, revision and task of prediction files that nothing is to be made from.
+        wrong: How many pairs or queries of a task to take that each run gets most wrong.
 
     Raises:
         DataError: If a folder does not exist.
@@ -123,7 +129,7 @@ def page_data(
     import pandas as pd
 
     ranked = over_models(headlines(results))
-    parts = _FromPredictions(_values(results), texts, left_out)
+    parts = _FromPredictions(_values(results), texts, left_out, wrong)
     folder = ResultsFolder.of(folders)
     parts.add_all(folder)
     return PageData(
@@ -138,6 +144,7 @@ def page_data(
         pd.DataFrame(parts.differing, columns=list(DIFFERING_COLUMNS)),
         parts.remarks,
         seen_in(folder),
+        parts.wrong,
     )
 
 
@@ -199,6 +206,7 @@ class _FromPredictions:
     values: Mapping[tuple[str, ...], float]
     texts: bool
     left_out: Collection[tuple[str, str, str]]
+    n_wrong: int
     compared: dict[str, Compared] = field(default_factory=dict)
     scatters: list[Scatter] = field(default_factory=list)
     rescaled: list[tuple[Any, ...]] = field(default_factory=list)
@@ -206,6 +214,7 @@ class _FromPredictions:
     ties: list[TieRow] = field(default_factory=list)
     differing: list[tuple[Any, ...]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    wrong: dict[str, Wrong] = field(default_factory=dict)
 
     def add_all(self, folder: ResultsFolder) -> None:
         """Add every task that has prediction files."""
@@ -229,6 +238,8 @@ class _FromPredictions:
                     self._add(cell)
                 if len(sets.cells[0].files) > 1:
                     self.compared[name] = compare_cells(sets.cells)
+                if self.n_wrong:
+                    self.wrong[name] = wrong_in(sets.cells, shown=self.n_wrong, texts=self.texts)
             except MtebExtError as error:
                 self._remark(f"{name}: something that needs its predictions is left out. {error}")
 

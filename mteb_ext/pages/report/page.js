@@ -58,13 +58,22 @@
     await vegaEmbed(place, chart ? data.charts[chart] : scatterSpec(scatter, run), options);
   };
 
-  // A chart is drawn once it comes near: a page may have a hundred.
+  // A chart is drawn once it comes near, the others one by one behind it: a page may have a
+  // hundred, and whoever prints or captures the whole page wants them all.
   const watcher = new IntersectionObserver(
     (entries) => entries.filter((e) => e.isIntersecting).forEach((e) => draw(e.target)),
     { rootMargin: "400px" },
   );
   const figures = document.querySelectorAll("figure[data-chart], figure[data-scatter]");
   figures.forEach((figure) => watcher.observe(figure));
+
+  const drawOthers = async () => {
+    for (const figure of figures) {
+      await new Promise((next) => setTimeout(next));
+      await draw(figure);
+    }
+  };
+  addEventListener("load", drawOthers);
 
   document.querySelectorAll("[data-scatters]").forEach((group) => {
     group.querySelector("select").addEventListener("change", () => {

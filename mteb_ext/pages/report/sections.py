@@ -23,12 +23,13 @@ from mteb_ext.pages.report.tables import (
     published_table,
     rescaled_table,
 )
-from mteb_ext.tables.compare import comparison_tables, ranks_table
+from mteb_ext.tables.compare import difference_tables, ranks_table
 from mteb_ext.tables.leaks import seen_table
 from mteb_ext.tables.report import models_table
 from mteb_ext.tables.table import Table
 from mteb_ext.tables.text import metric_name, number, printable
 from mteb_ext.tables.ties import ties_table
+from mteb_ext.tables.wrong import wrong_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +65,8 @@ class Cell:
 
     value: float
     letters: str
+    best: bool  # significantly better than every other model
+    highest: bool
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ class Models:
 
     Attributes:
         heads: What names each headline: lines.
-        rows: Each model's cells, None where it has no such headline.
+        rows: Each model's cells, None where it has no such headline; models with more of them and
+            with higher scores first.
         lettered: Whether there are letters.
         headlines: The same with intervals.
         seen: What may have been trained on; None where nothing says so.
@@ -140,12 +144,14 @@ class Task:
     Attributes:
         name: The task.
         splits: Its splits.
-        comparison: Every score and difference.
+        differences: Every difference.
+        wrong: What each model gets wrong, by its name.
     """
 
     name: str
     splits: Sequence[Split]
-    comparison: Sequence[Table]
+    differences: Sequence[Table]
+    wrong: Mapping[str, Sequence[Table]]
 
 
 @dataclass
@@ -171,18 +177,23 @@ class Sections:
         rows, kinds = self.data.headlines, dict[tuple[Any, ...], list[str]]()
         cells: dict[str, dict[tuple[Any, ...], Cell]] = {}
         marks = {
-            (row.run, row.task, row.split, row.dataset_revision): row.letters
+            (row.run, row.task, row.split, row.dataset_revision): (row.letters, row.best)
             for compared in self.data.compared.values()
             for row in compared.scores[compared.scores["headline"]].itertuples()
         }
+        values = rows.pivot(index="run", columns=_KIND, values="value")
+        lacking, standing = values.isna().sum(axis=1), values.rank(pct=True).mean(axis=1)
+        order = sorted(values.index, key=lambda run: (lacking[run], -standing[run], run))
         for row in rows.itertuples():
             kind = tuple(getattr(row, name) for name in _KIND)
             kinds.setdefault(kind, [row.task, row.split, _metric(row), _data_of(row)])
-            letters = marks.get((row.run, row.task, row.split, row.dataset_revision), "")
-            cells.setdefault(row.run, {})[kind] = Cell(row.value, letters)
+            where = (row.run, row.task, row.split, row.dataset_revision)
+            letters, best = marks.get(where, ("", False))
+            highest = row.value == values[kind].max()
+            cells.setdefault(row.run, {})[kind] = Cell(row.value, letters, best, highest)
         return Models(
             heads=list(kinds.values()),
-            rows=[(run, [cells[run].get(kind) for kind in kinds]) for run in sorted(cells)],
+            rows=[(run, [cells[run].get(kind) for kind in kinds]) for run in order],
             lettered=bool(marks),
             headlines=models_table(rows),
             seen=seen_table(self.data.seen) if self.data.seen else None,
@@ -225,13 +236,16 @@ class Sections:
     def tasks(self) -> list[Task]:
         """The sections of the tasks of which there is more than headlines."""
         names = dict.fromkeys(map(str, self.data.headlines["task"]))
-        return [task for name in names if (task := self._task(name)).splits or task.comparison]
+        found = map(self._task, names)
+        return [task for task in found if task.splits or task.differences or task.wrong]
 
     def _task(self, name: str) -> Task:
         splits = self.data.headlines.query("task == @name")["split"].unique()
         shown = [split for each in splits if not (split := self._split(name, each)).is_empty]
         compared = self.data.compared.get(name)
-        return Task(name, shown, list(comparison_tables(compared)) if compared else ())
+        differences = list(difference_tables(compared)) if compared else ()
+        wrong = self.data.wrong.get(name)
+        return Task(name, shown, differences, wrong_tables(wrong) if wrong else {})
 
     def _split(self, task: str, split: str) -> Split:
         compared = self.data.compared.get(task)
