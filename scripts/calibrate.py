@@ -5,6 +5,9 @@ simulated twice: with models that do not differ, which gives the share of false 
 of 5% and the mean smallest difference that the test set resolves; and with models that differ by
 it, which gives the power and the coverage of the interval of the difference. A p-value takes 999
 random draws here and an interval 2,000 resamples, fewer than in use, to bound the time.
+
+``--predictions FOLDER`` takes real systems instead, because normal data calibrate nothing: their
+scores, standardised, change places at random, item by item, so that nothing differs.
 """
 
 from __future__ import annotations
@@ -206,6 +209,64 @@ def six_subsets(random: Generator) -> tuple[list[tuple[Floats, Floats]]]:
     return ([pairs(random, 250) for _ in range(6)],)
 
 
+SWAPPED = (
+    ("STS17SemEval", "5-en-en"),
+    ("STSBenchmarkSemEval", "default"),
+    ("WMT17Metrics", "cs-en"),
+    ("WMT17Metrics", "zh-en"),
+    ("WikiQA", "default"),
+)
+"""The test sets whose real scores change places."""
+
+
+def swapped(folder: str, simulations: int) -> Iterator[tuple[str, ...]]:
+    """False alarms where real systems' scores change places; of pairs and of whole families."""
+    from mteb_ext.analysis.cells import find_runs, load_cells
+    from mteb_ext.analysis.folder import ResultsFolder
+
+    held = ResultsFolder.of(folder)
+    for name, subset in SWAPPED:
+        cells = load_cells(held, name, find_runs(held, name)[name]).cells
+        [cell] = [cell for cell in cells if cell.subset == subset]
+        scores, main = cell.scores(cell.main), cell.main
+        gold = cell.gold.of(main) if main.is_correlation else None
+        coefficient = main.coefficient if main.is_correlation else ""
+        for n in (scores.shape[1], *([20] if gold is None else [])):
+            for runs in sorted({2, len(scores)}):
+                yield (
+                    f"{name}, {subset}",
+                    str(n),
+                    str(runs),
+                    *_alarms(scores[:runs], gold, coefficient, n, simulations),
+                )
+
+
+def _alarms(
+    scores: Floats, gold: Floats | None, coefficient: str, n: int, simulations: int
+) -> tuple[str, str, str]:
+    """The share of draws with any alarm, of comparisons with one, and of Williams' tests."""
+    random = np.random.default_rng(3)
+    if gold is not None:
+        scores = stats.zscore(scores, axis=1)
+    found = []
+    for _ in range(simulations):
+        items = random.choice(scores.shape[1], n, replace=False)
+        dealt = random.permuted(scores[:, items], axis=0)
+        seed = int(random.integers(1 << 30))
+        if gold is None:
+            found.append(compare_means_of(dealt, seed=seed))
+        else:
+            subsets = [(gold[items], dealt)]
+            found.append(compare_correlations_of(subsets, coefficient, seed=seed))
+    single = [c for drawn in found for c in drawn]
+    williams = [c.p_williams <= 0.05 for c in single if c.p_williams is not None]
+    return (
+        percent(any(c.p_adjusted <= 0.05 for c in drawn) for drawn in found),
+        percent(c.p <= 0.05 for c in single),
+        percent(iter(williams)) if williams else "",
+    )
+
+
 def percent(happened: Iterator[bool]) -> str:
     """The share of what happened."""
     return f"{100 * np.mean(list(happened)):.1f}%"
@@ -222,9 +283,17 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--simulations", type=int, default=2000, help="of each kind (2000)")
-    simulations = parser.parse_args().simulations
+    parser.add_argument("--predictions", help="a folder of real systems' predictions")
+    arguments = parser.parse_args()
+    simulations = arguments.simulations
     comparison._DRAWS = comparison._RESAMPLES = comparison._FEWEST = 999
     significance._MOST = 2000
+    if arguments.predictions:
+        show(
+            "| test set | n | systems | any false alarm, corrected | single | Williams' test |",
+            swapped(arguments.predictions, simulations),
+        )
+        return
     chosen = list(designs())
     show(
         "| test | sample | false alarms | smallest difference | power at it | coverage |",

@@ -9,8 +9,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from mteb_ext.tables.table import Table, plain_lines, print_framed
-from mteb_ext.tables.text import interval, number, printable, shortened, spreadsheet_cell
+from mteb_ext.tables.table import Table, plain_lines, print_framed, shortened
+from mteb_ext.tables.text import interval, number, printable, spreadsheet_cell
 
 
 @pytest.mark.parametrize(

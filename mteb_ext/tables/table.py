@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
-from mteb_ext.tables.text import printable, shortened
+from mteb_ext.tables.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,6 +68,22 @@ def print_framed(table: Table, console: Console) -> None:
     else:
         for line in plain_lines(table):
             console.print(Text(line), soft_wrap=True)
+
+
+def shortened(text: str, width: int) -> str:
+    """The text without its middle where it is wider: both ends of a name tell models apart.
+
+    Args:
+        text: The text.
+        width: The largest width, at least 3, in columns of a terminal.
+    """
+    if cell_len(text) <= width:
+        return text
+    head = set_cell_size(text, (width - 1) // 2).rstrip()
+    tail = text
+    while cell_len(tail) > width - 1 - cell_len(head):
+        tail = tail[1:]
+    return f"{head}…{tail}"
 
 
 def narrowed(table: Table, excess: int) -> Table:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from rich.cells import cell_len, set_cell_size
-
 _SMALLEST_P = 0.0001
 
 
@@ -30,22 +28,6 @@ def spreadsheet_cell(text: str) -> str:
     """The text as a cell of a CSV file: a spreadsheet takes it for text, and for no formula."""
     shown = printable(text)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
-
-
-def shortened(text: str, width: int) -> str:
-    """The text without its middle where it is wider: both ends of a name tell models apart.
-
-    Args:
-        text: The text.
-        width: The largest width, at least 3, in columns of a terminal.
-    """
-    if cell_len(text) <= width:
-        return text
-    head = set_cell_size(text, (width - 1) // 2).rstrip()
-    tail = text
-    while cell_len(tail) > width - 1 - cell_len(head):
-        tail = tail[1:]
-    return f"{head}…{tail}"
 
 
 def number(value: float, digits: int = 4) -> str:
