@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import time
 
 import numpy as np
 import pytest
@@ -128,11 +130,17 @@ class TestPredict:
         with pytest.raises(ProtocolError, match="the batch has image"):
             TokenCosine().predict(images, images)
 
-    def test_progress_bar(self, capsys):
-        TokenCosine().predict(loader(["a"]), loader(["a"]), show_progress_bar=False)
-        assert capsys.readouterr().err == ""
+    def test_progress_bar(self, capsys, monkeypatch):
+        """Long work has one; what is done within a second has none."""
         TokenCosine().predict(loader(["a"]), loader(["a"]))
+        assert capsys.readouterr().err == ""
+        started = time.time()
+        ticks = itertools.count()
+        monkeypatch.setattr("tqdm.std.time", lambda: started + 2 * next(ticks))
+        TokenCosine().predict(loader(["a", "b"]), loader(["a", "b"]))
         assert "TokenCosine" in capsys.readouterr().err
+        TokenCosine().predict(loader(["a", "b"]), loader(["a", "b"]), show_progress_bar=False)
+        assert capsys.readouterr().err == ""
 
 
 class TestSentenceBleu:

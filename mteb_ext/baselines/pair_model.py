@@ -73,7 +73,7 @@ class LexicalCrossEncoder(LexicalModel, ABC, Generic[_Prepared]):
         distinct = dict.fromkeys([*first, *second])
         prepared = {
             text: self.prepare(text)
-            for text in tqdm(distinct, desc=f"{name}: texts", unit="text", disable=hide)
+            for text in tqdm(distinct, desc=f"{name}: texts", unit="text", disable=hide, delay=1)
         }
         pairs = tqdm(
             zip(first, second, strict=True),
@@ -81,6 +81,7 @@ class LexicalCrossEncoder(LexicalModel, ABC, Generic[_Prepared]):
             unit="pair",
             total=len(first),
             disable=hide,
+            delay=1,
         )
         scores = (self.score(prepared[left], prepared[right]) for left, right in pairs)
         return np.fromiter(scores, dtype=np.float64, count=len(first))

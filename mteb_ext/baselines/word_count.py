@@ -170,6 +170,7 @@ class WordCount(LexicalModel):
             unit="query",
             total=len(queries),
             disable=_hides_progress(encode_kwargs),
+            delay=1,
         ):
             scores = self._scores(index, text)
             if top_ranked is None:
@@ -218,7 +219,9 @@ class _Index:
         for row, text in enumerate(texts):
             rows_of[text].append(row)
         rows_with: defaultdict[str, list[int]] = defaultdict(list)
-        for text, rows in tqdm(rows_of.items(), desc="Indexing", unit="text", disable=hide):
+        for text, rows in tqdm(
+            rows_of.items(), desc="Indexing", unit="text", disable=hide, delay=1
+        ):
             for word in content_words(text):
                 rows_with[word].extend(rows)
         return cls(ids, {word: np.array(rows) for word, rows in rows_with.items()})

@@ -191,8 +191,8 @@ def _fetch(key: str) -> None:
             "a login page may have answered"
         )
     raise OfflineError(  # without the chain of the network libraries' own errors
-        f"{target} does not exist and could not be fetched from {HOST}{key}: {reason}. Try again, "
-        f"or point {DATA_VARIABLE} at a folder that holds {key}."
+        f"{target.name} is not here, and cannot be fetched from {HOST}: {reason}. Try again, or "
+        f"point {DATA_VARIABLE} at a folder that holds {key}."
     ) from None
 
 
@@ -217,8 +217,18 @@ def _download(url: str) -> bytes:
                     raise _DownloadError(f"the host answers with status {response.status_code}")
                 return _body(response.raw, url.rpartition("/")[2])
         except (OSError, HTTPError) as error:  # those of requests are OSErrors
-            reason = f"{type(error).__name__}: {error}. Check the network"
+            found = _innermost(error)
+            said = str(found).partition("): ")[2] or str(found)  # without the connection's name
+            reason = f"{type(found).__name__}: {said}. Check the network"
     raise _DownloadError(reason)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """The error that others were raised around, each of which says it again."""
+    for held in (getattr(error, "reason", None), *error.args):
+        if isinstance(held, BaseException):
+            return _innermost(held)
+    return error
 
 
 def _body(raw: BaseHTTPResponse, name: str) -> bytes:

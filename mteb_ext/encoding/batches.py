@@ -205,7 +205,7 @@ class _Reader:
         options, finish = _finishing(self._model, {**options, "show_progress_bar": False})
         calls = calls_of(counts, size)
         parts: list[Any] = []
-        for rows in tqdm(calls, desc="Batches by tokens", disable=not progress):
+        for rows in tqdm(calls, desc="Batches by tokens", disable=not progress, delay=1):
             parts.append(call([inputs[row] for row in rows], **options))
             # A call before is waited for only now: while a graphics card computes it, the texts of
             # the next are tokenized.
