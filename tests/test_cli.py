@@ -466,3 +466,34 @@ def test_names_in_another_case(arguments, meant, capsys, tmp_path):
     folder = [] if arguments[0] == "fetch" else ["--output-folder", str(tmp_path)]
     assert main([*arguments, *folder]) == 1
     assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
+def test_a_cache_of_mtebs_that_cannot_be_made_names_the_variable(monkeypatch, capsys):
+    def fail(*_):
+        raise FileNotFoundError(2, "No such file or directory", "/nowhere")
+
+    monkeypatch.setattr("mteb_ext.cli.tasks._list_tasks", fail)
+    monkeypatch.setenv("MTEB_CACHE", "/nowhere/below")
+    assert main(["tasks"]) == 1
+    assert "set MTEB_CACHE to a folder that can be written" in capsys.readouterr().err
+    monkeypatch.setenv("MTEB_CACHE", "/elsewhere")
+    assert main(["tasks"]) == 1
+    assert "Look at it, or name another" in capsys.readouterr().err
+
+
+def test_an_error_that_quotes_a_file_is_cut_in_its_middle(monkeypatch, capsys):
+    def fail(*_):
+        raise DataError("begins" + "x" * 1_000_000 + "ends")
+
+    monkeypatch.setattr("mteb_ext.cli.tasks._list_tasks", fail)
+    assert main(["tasks"]) == 1
+    said = capsys.readouterr().err
+    assert len(said) < 4100
+    assert said.startswith("mteb-ext: begins")
+    assert " [996,010 characters] " in said
+    assert said.endswith("ends\n")
+
+
+def test_standard_output_that_is_closed(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["tasks"]) == 0

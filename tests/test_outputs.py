@@ -765,3 +765,11 @@ def test_the_wikiqa_papers_cnn(monkeypatch):
     assert round(entry["map_both_later_first"], 4) == 0.6190
     assert round(entry["mrr_both_later_first"], 4) == 0.6281
     assert (round(entry["map"], 4), round(entry["mrr"], 4)) == (0.6284, 0.6373)
+
+
+def test_an_endless_identifier_is_not_quoted_whole(tmp_path):
+    path = tmp_path / "my.run"
+    path.write_text(f"Q0 Q0 {'D' * 100_000} 1 0.5 x\n")
+    with pytest.raises(DataError) as caught:
+        mteb_ext.score("WikiQA.sample", path, name="a/b")
+    assert len(str(caught.value)) < 2000

@@ -6,7 +6,9 @@ Evaluating one registered model is mteb's own job: ``mteb run -m MODEL -t WikiQA
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from mteb_ext.cli import (
@@ -47,7 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         if error.filename is not None:
-            print_error(f"{error.filename}: {error.strerror}. Look at it, or name another.")
+            remedy = (
+                "mteb keeps a cache there: set MTEB_CACHE to a folder that can be written"
+                if _is_of_mtebs_cache(Path(error.filename))
+                else "Look at it, or name another"
+            )
+            print_error(f"{error.filename}: {error.strerror}. {remedy}.")
         else:  # it is what was being printed
             reason = error.strerror or error
             print_error(f"the output cannot be written: {reason}. Send it elsewhere.")
@@ -57,6 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error("interrupted")
         return _INTERRUPTED
     return 0
+
+
+def _is_of_mtebs_cache(path: Path) -> bool:
+    """Whether a path is in mteb's cache, or the cache would be in it."""
+    cache = Path(os.environ.get("MTEB_CACHE") or "~/.cache/mteb").expanduser()
+    return cache.is_relative_to(path) or path.is_relative_to(cache)
 
 
 def command_parser() -> argparse.ArgumentParser:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mteb_ext.tables.table import Table
 
 NAME = "mteb-ext"
+_LONGEST = 4000  # characters of an error: it may quote a file
 
 
 def print_text(text: str, path: Path | None) -> None:
@@ -91,7 +92,10 @@ def print_line(text: str) -> None:
 
 
 def print_error(text: str) -> None:
-    """Print one line on standard error."""
+    """Print one line on standard error, without the middle of a text that no one would read."""
+    if len(text) > _LONGEST:
+        half, more = _LONGEST // 2, len(text) - _LONGEST
+        text = f"{text[:half]} [{more:,} characters] {text[-half:]}"
     print(f"{NAME}: {on_one_line(text)}", file=sys.stderr)
 
 
@@ -110,7 +114,8 @@ def console() -> Iterator[None]:
     logger.propagate = False
     try:
         yield
-        sys.stdout.flush()  # a reader that has gone away is seen here
+        if sys.stdout:  # it may have been closed
+            sys.stdout.flush()  # a reader that has gone away is seen here
     finally:
         logger.propagate = True
         logger.removeHandler(handler)

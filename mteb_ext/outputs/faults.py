@@ -5,6 +5,7 @@ from __future__ import annotations
 from mteb_ext.errors import DataError
 
 _SHOWN = 5
+_LONGEST = 200  # characters of a thing: identifiers come from files
 
 
 class Faults:
@@ -26,7 +27,8 @@ class Faults:
             kind: What is wrong, as it reads after a number of things: ``have no score``.
             what: The thing.
         """
-        self._found.setdefault(kind, []).append(what)
+        shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}…"
+        self._found.setdefault(kind, []).append(shown)
 
     def check(self, remedy: str) -> None:
         """Refuse the outputs if there is a fault.

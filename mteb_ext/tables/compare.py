@@ -52,7 +52,7 @@ def brief_tables(compared: Compared) -> Iterator[Table]:
     shown = whole if has_baseline else _of_the_best(whole)
     n_more = len(compared.pairs) - len(shown)
     sparse = [SPARSE] if shown["sparse"].any() else []
-    more = f" {n_more} more differences: --all." if n_more else ""
+    more = f" {n_more} more difference{'s' if n_more > 1 else ''}: --all." if n_more else ""
     *parts, last = _matrix_tables(compared)
     yield from parts
     yield replace(last, notes=_brief_notes(compared))
