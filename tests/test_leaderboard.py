@@ -24,6 +24,7 @@ import pandas as pd
 import pytest
 from chromium import CHROMIUM, chromium
 from conftest import ToyEncoder, toy_meta
+from mteb.models.model_implementations import MODEL_REGISTRY
 from stock_tasks import StockSTS
 from test_page import EVIL, Reader, seeded
 from test_results import TRACKS, WIKIQA, sts, write_result
@@ -31,6 +32,7 @@ from test_results import TRACKS, WIKIQA, sts, write_result
 from mteb_ext import load_dataset, load_results
 from mteb_ext.cli import main
 from mteb_ext.errors import DataError
+from mteb_ext.formats.leaks import Count, Leaks, SubsetSeen, write_leaks
 from mteb_ext.pages.html import paper_name
 from mteb_ext.pages.leaderboard import axis_of, file_name, site_files
 from mteb_ext.pages.leaderboard.data import borda_ranks, leaderboard
@@ -184,6 +186,37 @@ def test_an_axis_has_round_marks(values, marks):
     low, high, found = axis_of(values)
     assert found == pytest.approx(marks)
     assert low < np.nanmin(values) <= np.nanmax(values) < high
+
+
+def test_what_was_seen_in_training_stands_on_a_models_page(tmp_path, monkeypatch):
+    meta = toy_meta("x/a", training_datasets={"WikiQA"})
+    monkeypatch.setitem(MODEL_REGISTRY, "x/a", meta)
+    for model in ("x/a", "x/b"):
+        write_wikiqa(tmp_path, model, 0.5)
+        write_trecqa(tmp_path, model, 0.5)
+    some = Count(exact=4, near=0)
+    seen = SubsetSeen(
+        task="WikiQA",
+        split="test",
+        subset="default",
+        dataset_revision="1",
+        item="question",
+        items=9,
+        any_text=some,
+        whole=some,
+        headline_items=9,
+        headline_any_text=some,
+        sides=(),
+        exact_items=("1", "2", "3", "4"),
+        near_items=(),
+    )
+    leaks = Leaks(model="x/a", rule="equal", training=(), tasks=(seen,))
+    write_leaks(tmp_path / "x.leaks.json", leaks)
+    files = site_files(board_of(tmp_path), "1")
+    page = files[f"models/{file_name('x/a')}.html"]
+    assert "not on WikiQA" in page
+    assert "4 of 9" in page
+    assert "4 of 9" not in files[f"models/{file_name('x/b')}.html"]
 
 
 def test_a_task_without_results_is_named_and_a_private_one_is_no_hindrance(tmp_path):

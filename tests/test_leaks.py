@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from mteb_ext import verify_results
 from mteb_ext.analysis.folder import ResultsFolder
 from mteb_ext.analysis.seen import SeenBy, seen_in
 from mteb_ext.cli import main
@@ -419,6 +420,9 @@ class TestFile:
         assert found == [SeenBy(model, leaks.tasks[0]) for model in ("", "made-up/model")]
         assert "edited.leaks.json was edited" in caplog.text
         assert folder.result_paths() == []
+        (damaged,) = verify_results(tmp_path).findings
+        assert (damaged.code, damaged.level, damaged.file) == ("damaged-leaks", "error", edited)
+        assert damaged.reason.startswith("was edited: its digest is another.")
         first, last = seen_table(found).rows
         all_of_it = "1 of 1 (100.0%)"
         assert last[:4] == ("made-up/model", "Pairs", "test", "default")

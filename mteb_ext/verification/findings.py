@@ -20,7 +20,7 @@ CODES: Mapping[Level, frozenset[str]] = {
             *("changed-score", "unknown-score", "changed-predictions", "unfit-predictions"),
             *("other-model", "other-data", "sample-data", "unverified-data", "old-protocol"),
             *("unknown-task", "missing-split", "missing-subset", "unknown-subset"),
-            *("other-languages", "damaged-stamp", "other-stamp", "contradiction"),
+            *("other-languages", "damaged-stamp", "damaged-leaks", "other-stamp", "contradiction"),
             *("removed-split", "removed-subset", "removed-language", "score-change"),
         }
     ),

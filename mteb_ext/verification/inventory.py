@@ -22,6 +22,7 @@ from mteb_ext.formats.layout import (
     Place,
     output_folder_of,
 )
+from mteb_ext.formats.leaks import ENDING as LEAKS
 from mteb_ext.formats.predictions import Predictions
 from mteb_ext.formats.result import is_result
 from mteb_ext.formats.stamp import Stamp
@@ -149,8 +150,11 @@ class Inventory:
         models = metas | {path.parent for path in stamps}
         candidates = [p for p in paths if p.suffix == ".json" and p.name != MODEL_META]
         for path in candidates:
-            if not path.name.endswith(PREDICTIONS):
-                found._add_result(path, is_of_model=path.parent in models)
+            is_of_model = path.parent in models
+            if path.name.endswith(LEAKS) and not is_of_model:
+                found._check_leaks(path)
+            elif not path.name.endswith(PREDICTIONS):
+                found._add_result(path, is_of_model=is_of_model)
         models |= {result.file.path.parent for result in found.results}
         for path in paths:
             if path.parent in models:
@@ -167,6 +171,12 @@ class Inventory:
         here = self.folder.identity(path.parent) if task else None
         model, revision = (here.label, here.revision) if here else ("", "")
         self.findings.append(Finding(code, path, model, revision, task, reason, remedy))
+
+    def _check_leaks(self, path: Path) -> None:
+        try:
+            self.folder.leaks(path)
+        except DataError as error:
+            self._add("damaged-leaks", path, str(error).removeprefix(f"{path} "), "")
 
     def _add_result(self, path: Path, *, is_of_model: bool) -> None:
         try:

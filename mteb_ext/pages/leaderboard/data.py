@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,7 +84,8 @@ class Leaderboard:
             subsets are there, the data is the task's own, and the result did not fail to verify.
         rankings: The benchmarks that have scores, and `SAMPLES` if there are some.
         tasks: Every task with a result; None for one that mteb does not know here.
-        models: `MODEL_FACTS` of each model, those that its files state.
+        models: `MODEL_FACTS` of each model, those that its files state, and mteb's verdict on what
+            it was trained on.
         page: What the report page shows of the same results.
         verified: What verifying the results found.
     """
@@ -116,7 +117,10 @@ def leaderboard(results: pd.DataFrame, folders: Folders, verified: VerifyReport)
     scores = _scores(page, tasks, verified)
     rankings = [_ranking(benchmark, scores) for benchmark in _benchmarks(tasks)]
     models = {
-        str(model): _model_facts(folder, Path(rows["path"].iloc[0]).parent / MODEL_META)
+        str(model): {
+            **_model_facts(folder, Path(rows["path"].iloc[0]).parent / MODEL_META),
+            **_zero_shot(str(model), set(rows["task"])),
+        }
         for model, rows in page.headlines.groupby("model")
     }
     return Leaderboard(scores, [r for r in rankings if r.runs], tasks, models, page, verified)
@@ -242,6 +246,18 @@ def _model_facts(folder: ResultsFolder, path: Path) -> Mapping[str, Any]:
     except DataError:
         return {}  # named when the results were loaded
     return {name: content[name] for name in MODEL_FACTS if _is_plain(content.get(name))}
+
+
+def _zero_shot(model: str, tasks: Collection[str]) -> Mapping[str, str]:
+    """On which tasks a model is zero-shot by mteb's own verdict, where mteb knows the model."""
+    from mteb.models.model_implementations import MODEL_REGISTRY
+
+    meta = MODEL_REGISTRY.get(model)
+    trained = meta.get_training_datasets() if meta else None
+    if trained is None:
+        return {}
+    seen = ", ".join(sorted(trained & set(tasks)))
+    return {"zero-shot, by mteb": f"not on {seen}" if seen else "on all tasks here"}
 
 
 def _is_plain(value: object) -> bool:
