@@ -208,14 +208,27 @@ class TieRow:
 
 
 @dataclass(frozen=True)
-class WrongPairRow:
-    """A pair that a run scores far from its gold.
+class _OfRun:
+    """What names a run on a subset.
 
     Attributes:
         run: The run.
         task: The task.
         split: The split.
         subset: The subset.
+    """
+
+    run: str
+    task: str
+    split: str
+    subset: str
+
+
+@dataclass(frozen=True)
+class WrongPairRow(_OfRun):
+    """A pair that a run scores far from its gold.
+
+    Attributes:
         id: The pair's row in the subset, from 0.
         gold: Its gold score.
         score: The run's score.
@@ -225,10 +238,6 @@ class WrongPairRow:
         text: The pair's texts; empty where they are not asked for.
     """
 
-    run: str
-    task: str
-    split: str
-    subset: str
     id: str
     gold: float
     score: float
@@ -237,14 +246,10 @@ class WrongPairRow:
 
 
 @dataclass(frozen=True)
-class WrongQueryRow:
+class WrongQueryRow(_OfRun):
     """A query on which a run's main score is low.
 
     Attributes:
-        run: The run.
-        task: The task.
-        split: The split.
-        subset: The subset.
         id: The query.
         metric: The task's main score.
         value: Its value on the query.
@@ -258,10 +263,6 @@ class WrongQueryRow:
         right_text: The relevant candidate's.
     """
 
-    run: str
-    task: str
-    split: str
-    subset: str
     id: str
     metric: str
     value: float
@@ -276,14 +277,10 @@ class WrongQueryRow:
 
 
 @dataclass(frozen=True)
-class SliceRow:
+class SliceRow(_OfRun):
     """A run's main score on a part of a subset's items.
 
     Attributes:
-        run: The run.
-        task: The task.
-        split: The split.
-        subset: The subset.
         by: What the items are parted by.
         part: The part.
         n: How many pairs or queries it has.
@@ -296,10 +293,6 @@ class SliceRow:
             for queries.
     """
 
-    run: str
-    task: str
-    split: str
-    subset: str
     by: str
     part: str
     n: int

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mteb_ext.cli.output import print_line, print_tables
-from mteb_ext.cli.parsing import add_command
+from mteb_ext.cli.parsing import add_command, add_task_options
 from mteb_ext.errors import DataError
 
 if TYPE_CHECKING:
@@ -35,21 +35,8 @@ def add_commands(commands: Commands) -> None:
         metavar="TRAINING",
         help="files and folders: .txt, .jsonl, .csv, .tsv (also .gz, .zst), .parquet, .arrow",
     )
-    leak.add_argument(
-        *("-t", "--tasks"),
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="TASK",
-        help="whose test texts are looked up",
-    )
-    leak.add_argument(
-        *("-b", "--benchmarks"),
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="those of all tasks of these benchmarks",
+    add_task_options(
+        leak, "whose test texts are looked up", "those of all tasks of these benchmarks"
     )
     leak.add_argument(
         "--columns",

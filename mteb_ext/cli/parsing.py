@@ -45,6 +45,23 @@ def add_command(
     )
 
 
+def add_task_options(parser: argparse._ActionsContainer, tasks: str, benchmarks: str) -> None:
+    """Add ``-t`` and ``-b``.
+
+    Args:
+        parser: A command, or a group of its options.
+        tasks: The help of ``-t``.
+        benchmarks: The help of ``-b``.
+    """
+    for short, long, metavar, text in (
+        ("-t", "--tasks", "TASK", tasks),
+        ("-b", "--benchmarks", "NAME", benchmarks),
+    ):
+        parser.add_argument(
+            *(short, long), nargs="+", action="extend", default=[], metavar=metavar, help=text
+        )
+
+
 def positive(kind: Callable[[str], T]) -> Callable[[str], T]:
     """A type of options: a number above 0."""
 

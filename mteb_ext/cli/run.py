@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mteb_ext.cli.output import print_error, print_line, write_file
-from mteb_ext.cli.parsing import Commands, add_command, positive
+from mteb_ext.cli.parsing import Commands, add_command, add_task_options, positive
 from mteb_ext.cli.results_line import print_results_line
 from mteb_ext.errors import RunError
 from mteb_ext.running.folders import KINDS
@@ -57,31 +57,16 @@ def _add_plan_options(run: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="folders, and names that mteb or the Hugging Face hub knows",
     )
+    add_task_options(what, "tasks of this package or of mteb", "all tasks of these benchmarks")
     what.add_argument(
-        *("-t", "--tasks"),
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="TASK",
-        help="tasks of this package or of mteb",
-    )
-    what.add_argument(
-        *("-b", "--benchmarks"),
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="all tasks of these benchmarks",
-    )
-    what.add_argument(
-        *("--eval-splits",),
+        "--eval-splits",
         nargs="+",
         default=[],
         metavar="SPLIT",
         help="each task's own if left out",
     )
     what.add_argument(
-        *("--eval-subsets",), nargs="+", default=[], metavar="SUBSET", help="all if left out"
+        "--eval-subsets", nargs="+", default=[], metavar="SUBSET", help="all if left out"
     )
     what.add_argument(
         "--batch-size", type=positive(int), default=32, help="texts in a batch at most"
