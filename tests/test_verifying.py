@@ -15,6 +15,8 @@ from pathlib import Path
 import mteb
 import pytest
 from conftest import write_qabot
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from made_up.made_up_tasks import LETTERS, MadeUpPairs, MadeUpQuestions
 from mteb.models.model_implementations import MODEL_REGISTRY
 from test_running import run
@@ -414,11 +416,36 @@ def test_the_interval_of_the_mean(folder, end):
     assert f"headline_ci95_{end}" in finding.reason
 
 
+INVENTED = ("map", "ndcg_at_10", "headline_ci95_low", "num_queries", "pearson_", "main_score_2")
+
+
 def test_a_score_that_the_task_does_not_have(folder):
     edit(result_of(folder), lambda c: entry(c).update(pearson_best=0.99))
     [finding] = [f for f in findings(folder) if f.level == "error"]
     assert finding.code == "unknown-score"
     assert "'pearson_best' of test, a" in finding.reason
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(key=st.text(min_size=1, max_size=20) | st.sampled_from(INVENTED), value=ANY_JSON)
+def test_an_invented_key_of_any_type_is_never_verified(folder, key, value):
+    path = result_of(folder)
+    whole = path.read_bytes()
+    try:
+        if key in entry(json.loads(whole)):
+            return
+        edit(path, lambda c: entry(c).update({key: value}))
+        assert verdict(folder) != "verified"
+    finally:
+        path.write_bytes(whole)
 
 
 def test_a_score_that_the_result_lacks(folder):
