@@ -523,6 +523,9 @@ def test_a_significant_difference_has_a_sign_and_another_none(ranked, charts):
         "+0.250",
         "\N{MINUS SIGN}0.250",
     }
+    for n_models, shown in ((7, "+.250"), (12, "+.250"), (13, "+")):
+        more = [*order, *(f"test/{i}" for i in range(n_models - 2))]
+        assert shown in {c["text"] for c in cells_of(charts.matrix(more, pairs, "x"))}
     pairs = frame.assign(significant=False)
     assert {c["text"] for c in cells_of(charts.matrix(order, pairs, "x"))} == {"n.s."}
 

@@ -170,6 +170,9 @@ def _widened(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "low": row["rank_low"] - 0.3, "high": row["rank_high"] + 0.3} for row in rows]
 
 
+_WIDE, _NUMBERED = 6, 12  # models up to which a matrix has wide cells, and numbers in them
+
+
 def matrix(order: Sequence[str], pairs: pd.DataFrame, description: str) -> Spec:
     """Which models differ significantly: the row's model minus the column's.
 
@@ -211,15 +214,18 @@ def matrix(order: Sequence[str], pairs: pd.DataFrame, description: str) -> Spec:
         base.mark_rect(stroke="white").encode(
             color=colour.title("the row's model is").legend(columns=3), tooltip=tooltip
         ),
-        base.mark_text().encode(text="text:N", color=white.otherwise(alt.value("black"))),
+        base.mark_text(fontSize=12 if len(order) <= _WIDE else 10).encode(
+            text="text:N", color=white.otherwise(alt.value("black"))
+        ),
     )
     return _spec(layers, description, height=30 * len(order))
 
 
 def _signed(difference: float, models: int) -> str:
-    if models > 6:  # narrow cells
+    if models > _NUMBERED:  # cells of a few pixels
         return "+" if difference > 0 else "\N{MINUS SIGN}"
-    return f"{difference:+.3f}".replace("-", "\N{MINUS SIGN}")
+    shown = f"{difference:+.3f}".replace("-", "\N{MINUS SIGN}")
+    return shown.replace("0.", ".", 1) if models > _WIDE else shown
 
 
 def distribution(rows: pd.DataFrame, description: str) -> Spec:
