@@ -42,6 +42,13 @@ def test_the_command_after_a_run_works_as_printed(two_models, capsys):
     assert main(arguments) == 0
 
 
+def test_the_folder_where_one_is_has_a_name(two_models, monkeypatch, capsys):
+    monkeypatch.chdir(two_models)
+    print_results_line(Path(), ["WikiQA.sample"])
+    said = capsys.readouterr().out
+    assert said == "Results are in this folder. Next: mteb-ext compare .\n"
+
+
 def test_the_command_after_a_run_of_one_model_is_a_report(tmp_path, capsys):
     write_result(tmp_path, "WikiQA", {"test": [WIKIQA]})
     write_predictions(tmp_path / "predictions/test__model/1", "WikiQA", {})

@@ -28,7 +28,8 @@ def print_results_line(folder: Path, tasks: Iterable[str], predictions: Path | N
     else:
         command = "report"
     words = [NAME, command, *map(str, folders)]
-    print_line(f"Results are in {folder}. Next: {shlex.join(words)}")
+    where = "this folder" if folder == Path() else folder
+    print_line(f"Results are in {where}. Next: {shlex.join(words)}")
 
 
 def _is_comparable(task: str) -> bool:
