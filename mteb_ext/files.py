@@ -64,3 +64,11 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             part.unlink()
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder; one with a name that no file can have is none."""
+    try:
+        return path.is_dir()
+    except OSError:  # such as a name of 400 characters
+        return False

@@ -630,6 +630,16 @@ def test_a_model_folder_whose_name_is_no_utf8(folder, tmp_path, capsys):
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("model", ["9" * 400, "./" + "9" * 400])
+def test_a_model_whose_name_no_file_can_have(tmp_path, monkeypatch, model):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "plan.toml"
+    path.write_text(f'tasks = ["WikiQA"]\n[[models]]\nmodel = "{model}"')
+    assert read_plan(path).models[0].model == model
+    with pytest.raises(ModelError):
+        _ = ModelSpec(model).meta
+
+
 def test_a_log_takes_names_that_are_no_utf8(tmp_path):
     log = tmp_path / "a.log"
     with pytest.raises(ValueError, match="mod"), captured(log):

@@ -6,7 +6,7 @@ import logging
 import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field
 
 from mteb_ext.errors import ModelError, MtebExtError, error_line
+from mteb_ext.files import is_folder
 from mteb_ext.names import did_you_mean, file_name_fault
 from mteb_ext.running.folders import (
     Kind,
@@ -67,7 +68,7 @@ class ModelSpec:
     def folder(self) -> Path | None:
         """The folder, where the model is in one."""
         path = Path(self.model).expanduser()
-        return path if path.is_dir() else None
+        return path if is_folder(path) else None
 
     @cached_property
     def meta(self) -> ModelMeta:
@@ -182,8 +183,9 @@ class ModelSpec:
 
     def _check_that_it_can_be_a_name(self) -> None:
         path = Path(self.model).expanduser()
-        if path.exists():
-            raise ModelError(f"{self.model} is a file; a model is a folder or a name.")
+        with suppress(OSError):  # of a name that no file can have
+            if path.exists():
+                raise ModelError(f"{self.model} is a file; a model is a folder or a name.")
         if path.is_absolute() or self.model.startswith((".", "~")) or self.model.count("/") > 1:
             raise ModelError(f"there is no folder {self.model}.")
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from mteb_ext.errors import RunError
+from mteb_ext.files import is_folder
 from mteb_ext.names import did_you_mean
 from mteb_ext.running.models import ModelSpec
 from mteb_ext.running.plan import Options, Plan
@@ -87,7 +88,7 @@ _NEEDED = {
 def _beside(path: Path, model: ModelSpec) -> ModelSpec:
     """The model; where its name is a folder beside the file, that folder."""
     beside = path.parent / model.model
-    return replace(model, model=str(beside)) if beside.is_dir() else model
+    return replace(model, model=str(beside)) if is_folder(beside) else model
 
 
 def _lines(values: Mapping[str, Any]) -> Iterable[str]:
